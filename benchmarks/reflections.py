@@ -1,4 +1,4 @@
-"""Measures how well floor and verifier tell good reflections from bad ones.
+"""Measures how well the checks in code and the verifier tell good reflections from bad ones.
 
     uv run --group dev python benchmarks/reflections.py CASES
         [--verifier MODEL] [--batch N] [--json]
@@ -8,8 +8,8 @@ refuse.
 
 CASES is a JSON list of proposals: `sources` (the notes to be replaced), `merge` (the
 new line), `kind` (`honest` or `corrupt`) and `what` (which honest form, or which
-defect). Without --verifier only the code judges: the floor. With it, what passes the
-floor is put to that model as the program does it, --batch proposals a call, in an order
+defect). Without --verifier only the code judges. With it, what passes those
+checks is put to that model as the program does it, --batch proposals a call, in an order
 that gives nothing away. The model is reached as the settings say (ANTHROPIC_BASE_URL
 and so on).
 """
@@ -29,8 +29,8 @@ from construct.config import load_settings
 from construct.llm.providers import choose_models
 from construct.llm.types import Model
 from construct.memory.learning.asking import Account
-from construct.memory.learning.floor import checked
 from construct.memory.learning.proposals import ProposedObservation, ReflectionProposal
+from construct.memory.learning.reflection_checks import ChangeKind, check_reflection
 from construct.memory.learning.verifier import Group, verify
 from construct.memory.shown.lines import line_tokens
 from construct.store.records import Observation
@@ -53,7 +53,7 @@ class Judged:
 
     case: Case
     by: str
-    """`floor` or `verifier`: who had the last word."""
+    """`code` or `verifier`: who had the last word."""
     reason: str | None
 
     @property
@@ -87,14 +87,14 @@ def _note(number: int, source: dict[str, Any]) -> Observation:
     return note._replace(token_count=line_tokens(note))
 
 
-def by_floor(case: Case) -> Judged:
+def by_code(case: Case) -> Judged:
     """Return what code says of a case."""
     said = {note.id: (note.observation_date, note.id) for note in case.notes}
-    found = checked(ReflectionProposal((case.line,)), case.notes, said)
+    found = check_reflection(ReflectionProposal((case.line,)), case.notes, said)
     if found.changes:
-        return Judged(case, "floor", None)
+        return Judged(case, "code", None)
     return Judged(
-        case, "floor", found.refused[0].reason if found.refused else "no shorter than the one note"
+        case, "code", found.refused[0].reason if found.refused else "no shorter than the one note"
     )
 
 
@@ -106,7 +106,9 @@ async def by_verifier(model: Model, cases: Sequence[Case], batch: int) -> list[J
         part = order[start : start + batch]
         account = Account("verifier")
         answers = await verify(
-            model, [Group("line", case.notes, _as_proposed(case)) for case in part], account
+            model,
+            [Group(ChangeKind.LINE, case.notes, _as_proposed(case)) for case in part],
+            account,
         )
         if answers is None:
             raise SystemExit(f"the verifier failed: {'; '.join(account.problems)}")
@@ -150,12 +152,12 @@ def main() -> None:
     )
     parser.add_argument("cases", type=Path)
     parser.add_argument(
-        "--verifier", metavar="MODEL", help="the model that checks what passes the floor"
+        "--verifier", metavar="MODEL", help="the model that checks what passes the code"
     )
     parser.add_argument("--batch", type=int, default=20, help="proposals a call")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    judged = [by_floor(case) for case in read_cases(options.cases)]
+    judged = [by_code(case) for case in read_cases(options.cases)]
     if options.verifier:
         models = choose_models(
             load_settings({**os.environ, "MEMORY_WORKER_MODEL": options.verifier})

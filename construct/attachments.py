@@ -1,29 +1,22 @@
 """Read files that the user attaches, check them, and make them safe to keep and send.
 
-The content of a file decides what it is, never its name. A picture is decoded and encoded
-again, so that neither its metadata nor malformed data reaches a model or the database.
+The content of a file decides what it is, never its name.
 """
 
 import io
 import os
 import re
 import stat
-import struct
-import warnings
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from construct import tokens
+from construct import pictures, tokens
 from construct.errors import AttachmentError
 from construct.text import is_blank, printable
 from construct.vocabulary import AttachmentKind
-
-if TYPE_CHECKING:
-    from PIL import Image
 
 MEDIA_TYPES = {
     "image/png": AttachmentKind.IMAGE,
@@ -34,21 +27,18 @@ MEDIA_TYPES = {
 """Types of what is kept and sent. Pictures of other types become PNG or JPEG."""
 
 KB, MB = 1024, 1024 * 1024
-LONGEST_SIDE = 1568
-"""The longest side of a picture, in pixels. The API would reduce a larger one itself."""
-_MAX_PIXELS = 50_000_000
 _MAX_BYTES = {
     AttachmentKind.IMAGE: 20 * MB,
     AttachmentKind.PDF: 5 * MB,
     AttachmentKind.TEXT: 256 * KB,
 }
 """The largest file that can be attached, in bytes."""
-_TOO_MANY_PIXELS = "{} has more than 50 megapixels. Attach a smaller copy."
-_MAX_PICTURE_BYTES = 37 * MB // 10  # 5 MB, the API's limit, once encoded as base64
 _MAX_PAGES = 100
-_MAX_NAME = 255  # characters in a file name, on every system
+_MAX_NAME = 255
+"""Characters in a file name, on every system."""
 _PIXELS_PER_TOKEN = 750
-_TOKENS_PER_PAGE = 3_000  # of a PDF: the page's text and a picture of it
+_TOKENS_PER_PAGE = 3_000
+"""Of a PDF: the model is sent the page's text and a picture of it."""
 _ACCEPTED = "only PNG, JPEG, GIF and WebP pictures, PDF and UTF-8 text can"
 _KINDS = {
     AttachmentKind.IMAGE: "a picture",
@@ -80,7 +70,7 @@ class Attachment:
         """The estimated size in tokens. Slow for PDF and text: all of it is read."""
         match self.kind:
             case AttachmentKind.IMAGE:
-                width, height = _picture_size(self.data)
+                width, height = pictures.size(self.data)
                 return max(1, width * height // _PIXELS_PER_TOKEN)
             case AttachmentKind.PDF:
                 return max(1, _count_pages(self.data)) * _TOKENS_PER_PAGE
@@ -97,7 +87,7 @@ def read_attachment(path: Path) -> Attachment:
     data = _read(path, name)
     match _kind(data):
         case AttachmentKind.IMAGE:
-            return _read_picture(data, name)
+            return Attachment(name, *pictures.encode(data, name))
         case AttachmentKind.PDF:
             return _read_pdf(data, name)
         case AttachmentKind.TEXT:
@@ -112,7 +102,7 @@ def read_pasted_picture(data: bytes) -> Attachment:
         raise AttachmentError(
             f"The picture on the clipboard is larger than {_limit(AttachmentKind.IMAGE)}."
         )
-    return _read_picture(data, "clipboard")
+    return Attachment("clipboard", *pictures.encode(data, "clipboard"))
 
 
 def attachment_name(name: str) -> str:
@@ -126,8 +116,7 @@ def is_kept(attachment: Attachment) -> bool:
     if MEDIA_TYPES.get(attachment.media_type) is not _kind(data) or len(name) > _MAX_NAME:
         return False
     if attachment.kind is AttachmentKind.IMAGE:
-        has_its_type = attachment.media_type == f"image/{_picture_format(data).lower()}"
-        return has_its_type and len(data) <= _MAX_PICTURE_BYTES and _is_picture_as_kept(data)
+        return pictures.is_encoded(data, attachment.media_type)
     if len(data) > _MAX_BYTES[attachment.kind]:
         return False
     read = _read_pdf if attachment.kind is AttachmentKind.PDF else _read_text
@@ -210,7 +199,7 @@ def _limit(kind: AttachmentKind) -> str:
 
 def _kind(data: bytes) -> AttachmentKind:
     """Return the kind of a file by its first bytes; text if they say nothing else."""
-    if _picture_format(data):
+    if pictures.format_of(data):
         return AttachmentKind.IMAGE
     return AttachmentKind.PDF if data.startswith(b"%PDF-") else AttachmentKind.TEXT
 
@@ -235,7 +224,7 @@ def _read_text(data: bytes, name: str) -> Attachment:
 def _require_text(data: bytes, name: str, *, whole: bool) -> str:
     """Return the text in `data`, or raise AttachmentError if it is something else.
 
-    Unless `whole`, only the beginning of a file is given.
+    Unless `whole`, `data` is only the beginning of the file.
     """
     if whole:
         try:
@@ -253,9 +242,13 @@ def _require_text(data: bytes, name: str, *, whole: bool) -> str:
 
 # PDF.
 
-_OBJECT = re.compile(rb"(?<!\d)(\d{1,10})[\0\s]{1,8}\d{1,5}[\0\s]{1,8}obj\b")  # 12 0 obj
-_PAGE = re.compile(rb"/Type[\0\s]{0,8}/Page(?![A-Za-z0-9])")  # but not /Type /Pages
+# 12 0 obj
+_OBJECT = re.compile(rb"(?<!\d)(\d{1,10})[\0\s]{1,8}\d{1,5}[\0\s]{1,8}obj\b")
+# /Type /Page, but not /Type /Pages
+_PAGE = re.compile(rb"/Type[\0\s]{0,8}/Page(?![A-Za-z0-9])")
+# /First 36: where the objects begin in an object stream
 _FIRST_OBJECT = re.compile(rb"/First[\0\s]{1,8}(\d{1,8})")
+# /Encrypt 5 0 R, or /Encrypt <<
 _ENCRYPTED = re.compile(rb"/Encrypt[\0\s]{0,8}(?:\d|<<)")
 # Limits on what is read of a hostile PDF.
 _MAX_OBJECTS = 200_000
@@ -330,167 +323,3 @@ def _packed_pages(packed: bytes, first: int) -> Iterator[int]:
     for number, start, end in zip(header[::2], starts, [*starts[1:], len(packed)], strict=False):
         if _PAGE.search(packed, start, end):
             yield number
-
-
-# Pictures.
-
-_MAGIC = {
-    b"\x89PNG\r\n\x1a\n": "PNG",
-    b"\xff\xd8\xff": "JPEG",
-    b"GIF87a": "GIF",
-    b"GIF89a": "GIF",
-}
-# A JPEG marker that starts a segment, not one of 00, D0-D7 inside the picture data.
-_MARKER = re.compile(rb"\xff+([^\x00\xff\xd0-\xd7])", re.S)
-_START_OF_SCAN, _END_OF_IMAGE = 0xDA, 0xD9
-_START_OF_FRAME = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
-_MAX_SCANS = 32
-"""A progressive JPEG has about ten scans; decoding each takes as long as the whole picture."""
-_MAX_DRAWING_COLOURS = 1 << 16
-"""A picture with more colours than this is a photo. Others are drawings or screenshots, which
-only PNG keeps sharp."""
-_TRANSPOSE_BY_ORIENTATION = {2: 0, 3: 3, 4: 1, 5: 5, 6: 4, 7: 6, 8: 2}
-"""Pillow's `Transpose` for each EXIF orientation."""
-_QUALITIES = (88, 75, 60, 40, 20)
-"""JPEG qualities to try, until the picture is small enough."""
-_TILE = 1024
-"""The side of a tile in pixels."""
-
-
-def _picture_format(data: bytes) -> str:
-    """Return a picture's format by its first bytes; empty if it is not a format we read."""
-    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
-        return "WEBP"
-    return next((name for magic, name in _MAGIC.items() if data.startswith(magic)), "")
-
-
-def _read_picture(data: bytes, name: str) -> Attachment:
-    """Decode the first frame of a picture and encode it again."""
-    if _has_too_many_scans(data):
-        raise AttachmentError(f"{name} is damaged: it cannot be read as a picture.")
-    import PIL.Image  # noqa: F401 - here, as below a missing Pillow would look like damage
-
-    try:
-        return Attachment(name, *_encode_within_limit(_decode(data, name), _picture_format(data)))
-    except AttachmentError:
-        raise
-    except Exception:  # noqa: BLE001 - what Pillow raises for a damaged file is without limit
-        raise AttachmentError(f"{name} is damaged: it cannot be read as a picture.") from None
-
-
-def _is_picture_as_kept(data: bytes) -> bool:
-    """Return whether a picture can be decoded and is no larger than `_decode` would make it."""
-    from PIL import Image
-
-    try:
-        with Image.open(io.BytesIO(data), formats=[_picture_format(data)]) as picture:
-            if max(picture.size) > LONGEST_SIDE or _has_too_many_scans(data):
-                return False
-            picture.load()
-    except Exception:  # noqa: BLE001 - what Pillow raises for a damaged file is without limit
-        return False
-    return True
-
-
-def _has_too_many_scans(data: bytes) -> bool:
-    return sum(marker == _START_OF_SCAN for marker, _ in _jpeg_segments(data)) > _MAX_SCANS
-
-
-def _decode(data: bytes, name: str) -> "Image.Image":
-    """Return a picture upright, in RGB on white, with no side longer than LONGEST_SIDE."""
-    from PIL import Image, WebPImagePlugin  # noqa: F401 - `open` alone does not load it
-
-    # Pillow warns of odd metadata and of large pictures, which are refused below.
-    warnings.filterwarnings("ignore", module=r"PIL\b")
-    try:
-        picture = Image.open(io.BytesIO(data), formats=[_picture_format(data)])
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-        raise AttachmentError(_TOO_MANY_PIXELS.format(name)) from None
-    with picture:
-        width, height = picture.size
-        if width * height > _MAX_PIXELS:
-            raise AttachmentError(_TOO_MANY_PIXELS.format(name))
-        picture.draft(None, (LONGEST_SIDE, LONGEST_SIDE))  # a JPEG is decoded smaller at once
-        picture.load()
-        flattened = _on_white(picture)
-        flattened.thumbnail((LONGEST_SIDE, LONGEST_SIDE), Image.Resampling.LANCZOS)
-        transpose = _TRANSPOSE_BY_ORIENTATION.get(_orientation(picture))
-        if transpose is None:
-            return flattened
-        return flattened.transpose(Image.Transpose(transpose))
-
-
-def _orientation(picture: "Image.Image") -> int:
-    """Return the EXIF orientation of a picture; 1 is upright."""
-    try:
-        return int(picture.getexif().get(0x0112, 1))
-    except Exception:  # noqa: BLE001 - damaged metadata does no harm to the picture
-        return 1
-
-
-def _on_white(picture: "Image.Image") -> "Image.Image":
-    """Return a picture on white, reduced by a whole factor if it is much too large.
-
-    Works tile by tile, so that memory never holds a second full-size copy.
-    """
-    from PIL import Image
-
-    factor = max(1, max(picture.size) // (2 * LONGEST_SIDE))
-    width, height = picture.size
-    flattened = Image.new("RGB", (-(-width // factor), -(-height // factor)), "white")
-    step = factor * max(1, _TILE // factor)
-    for left, top in product(range(0, width, step), range(0, height, step)):
-        box = (left, top, min(left + step, width), min(top + step, height))
-        tile = _as_rgb(picture.crop(box)).reduce(factor)
-        mask = tile if tile.mode == "RGBA" else None
-        flattened.paste(tile, (left // factor, top // factor), mask)
-    return flattened
-
-
-def _as_rgb(tile: "Image.Image") -> "Image.Image":
-    if tile.mode.startswith("I;16"):
-        tile = tile.point(lambda value: value / 256, "L")
-    return tile.convert("RGBA" if tile.has_transparency_data else "RGB")
-
-
-def _encode_within_limit(picture: "Image.Image", source: str) -> tuple[str, bytes]:
-    """Return a picture's media type and bytes, in the best quality that the limit allows.
-
-    A JPEG stays one: its sharpness is lost already, and as PNG it would be large.
-    """
-    if source != "JPEG" and picture.getcolors(_MAX_DRAWING_COLOURS):
-        data = _encoded(picture, "PNG")
-        if len(data) <= _MAX_PICTURE_BYTES:
-            return "image/png", data
-    tries = (_encoded(picture, "JPEG", quality=quality) for quality in _QUALITIES)
-    return "image/jpeg", next(data for data in tries if len(data) <= _MAX_PICTURE_BYTES)
-
-
-def _encoded(picture: "Image.Image", format: str, **options: int) -> bytes:
-    file = io.BytesIO()
-    picture.save(file, format, **options)
-    return file.getvalue()
-
-
-def _jpeg_segments(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the marker and start of each segment of a JPEG; nothing for other files."""
-    if not data.startswith(b"\xff\xd8"):
-        return
-    position = 2
-    while match := _MARKER.search(data, position):
-        marker, start = match[1][0], match.end()
-        yield marker, start
-        if marker == _END_OF_IMAGE:
-            return
-        position = start + int.from_bytes(data[start : start + 2])
-
-
-def _picture_size(data: bytes) -> tuple[int, int]:
-    """Return the width and height of a PNG or JPEG, or the maximum if they cannot be read."""
-    if data.startswith(b"\x89PNG"):
-        width, height = struct.unpack(">II", data[16:24].rjust(8, b"\xff"))
-    else:
-        frames = (start for marker, start in _jpeg_segments(data) if marker in _START_OF_FRAME)
-        start = next(frames, len(data))
-        height, width = struct.unpack(">HH", data[start + 3 : start + 7].rjust(4, b"\xff"))
-    return min(width, LONGEST_SIDE), min(height, LONGEST_SIDE)

@@ -56,7 +56,7 @@ class Companion:
         None without a terminal to ask on.
         """
         self._unread_noticed: set[tuple[str, AttachmentKind]] = set()
-        """Models and file kinds they cannot read, as far as the user has been told."""
+        """The models, each with a kind of file that the user has been told it cannot read."""
 
     @property
     def now(self) -> str:
@@ -74,7 +74,10 @@ class Companion:
         return self.settings.memory == MemorySetting.ON
 
     def use_models(self, models: Models) -> None:
-        """Switch to another main model."""
+        """Switch to another main model, and fit memory to its context window.
+
+        The memory worker keeps its own model.
+        """
         self.models = models
         self.memory_config = memory_config_for(self.settings, models.main.context_window)
         self.worker.config = self.memory_config
@@ -92,7 +95,7 @@ class Companion:
         `said` are earlier messages off the record, `files` their attachments.
         """
         with rehearsal(db):
-            return self.builder.unstored(db, conversation_id, said, new, files)
+            return self.builder.unstored_request(db, conversation_id, said, new, files)
 
     async def preview(
         self,
@@ -117,7 +120,7 @@ class Companion:
     def unread_notice(self, attachments: Sequence["Attachment"]) -> str:
         """Return a notice that the model cannot read some of these files.
 
-        Empty if it can, or if the user has been told so of this model before.
+        Empty if it can, or if the user has already been told about this model.
         """
         model = self.models.main
         if self.models.is_notebook:

@@ -4,23 +4,35 @@ import json
 import shlex
 import sys
 from dataclasses import dataclass
+from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 _PACKAGE = "construct-companion"
 _MODULE_OF_EXTRA = {"local": "xllamacpp", "mcp": "mcp", "semantic": "onnxruntime"}
-"""The module that tells whether an extra is installed."""
+"""A module that each extra installs: the extra is installed if it can be found."""
+
+
+class InstallKind(StrEnum):
+    """Where a copy of the program is installed."""
+
+    CLONE = "clone"
+    """In a clone of the repository, run with `uv run`."""
+    TOOL = "tool"
+    """With `uv tool install`."""
+    ENVIRONMENT = "environment"
+    """In any other Python environment, with pip."""
 
 
 @dataclass(frozen=True, slots=True)
 class Installation:
     """How one copy of the program was installed."""
 
-    kind: Literal["clone", "tool", "environment"]
+    kind: InstallKind
     source: str | None
     """The folder or pip URL it was installed from; None for the package index."""
     extras: frozenset[str] = frozenset()
@@ -28,7 +40,7 @@ class Installation:
 
     def with_extra(self, extra: str) -> str:
         """Return the shell command that installs an extra; in a clone, that runs with it."""
-        if self.kind == "clone":
+        if self.kind == InstallKind.CLONE:
             return f"uv run --extra {extra} construct"
         # Installing a tool again drops the extras that are not named.
         extras = f"[{','.join(sorted({*self.extras, extra}))}]"
@@ -36,18 +48,18 @@ class Installation:
             requirement = f"{_PACKAGE}{extras} @ {self.source}"
         else:
             requirement = f"{self.source or _PACKAGE}{extras}"
-        install = "uv tool install" if self.kind == "tool" else "pip install"
+        install = "uv tool install" if self.kind == InstallKind.TOOL else "pip install"
         return f"{install} {shlex.quote(requirement)}"
 
 
 def this_installation() -> Installation:
     """Return how the running program was installed."""
     origin = _origin()
-    kind: Literal["clone", "tool", "environment"] = "environment"
+    kind = InstallKind.ENVIRONMENT
     if origin.get("dir_info", {}).get("editable"):
-        kind = "clone"
+        kind = InstallKind.CLONE
     elif (Path(sys.prefix) / "uv-receipt.toml").exists():
-        kind = "tool"
+        kind = InstallKind.TOOL
     extras = frozenset(
         extra for extra, module in _MODULE_OF_EXTRA.items() if find_spec(module) is not None
     )
@@ -65,6 +77,7 @@ def _origin() -> dict[str, Any]:
 
 
 def _source(origin: dict[str, Any]) -> str | None:
+    """Return the folder or pip URL in a `direct_url.json`, or None for the package index."""
     url = str(origin.get("url", ""))
     if url.startswith("file:"):
         return url2pathname(urlsplit(url).path)

@@ -140,8 +140,9 @@ class OffRecord:
             attachments = self._attached_to(question)
             result = await self.turn(conversation_id, question.content, listen, attachments)
         finally:
-            was_not_asked = len(self.said) == start
-            if was_not_asked or (replies and (result is None or not result.complete)):
+            was_asked = len(self.said) > start
+            is_complete = result is not None and result.complete
+            if not was_asked or (replies and not is_complete):
                 self.said[start:] = earlier
         return result
 

@@ -18,7 +18,8 @@ from construct.llm.types import Reply, Request, ToolResult
 from construct.log import logger
 from construct.memory import policy
 from construct.memory.shown import forks
-from construct.memory.shown.context import dump_rounds, request_tokens
+from construct.memory.shown.context import request_tokens
+from construct.memory.shown.tool_rounds import dump_rounds
 from construct.memory.shown.transcript import turns
 from construct.memory.tools import ToolBox, summary
 from construct.memory.turn_context import TurnContext, context_items, without_forgotten
@@ -64,6 +65,7 @@ _SEARCHED_FOR_QUESTION = 50
 _SEARCHED_FOR_REPLY = 20
 """How many of the newest messages are searched for the last reply."""
 _MAX_TOOL_ROUNDS = 6
+"""How often the model may call tools in one turn. The last time it gets only errors."""
 _NO_MORE_TOOLS = "No more tools in this turn: answer with what you have."
 
 
@@ -171,7 +173,7 @@ class OnRecord:
         listen(Waiting())
         try:
             await self.companion.worker.observe_before_turn(conversation_id)
-        except ConstructError as error:  # trouble with the memory must not cost the reply
+        except ConstructError as error:  # a failing memory must not prevent the reply
             log.warning("the turn goes on without the observer: %s", type(error).__name__)
         return await self.companion.store.call(self._prepare_stored, message, turn_context)
 
@@ -184,7 +186,7 @@ class OnRecord:
             if (
                 self.companion.learns
                 and situation
-                and policy.blocks(situation, self.companion.memory_config.thresholds)
+                and policy.must_wait(situation, self.companion.memory_config.thresholds)
             ):
                 return None
             self.companion.builder.refresh(db, conversation_id, situation)
@@ -345,53 +347,70 @@ class OnRecord:
                 results.append(ToolResult(call.id, _NO_MORE_TOOLS, is_error=True))
             else:
                 keep_items = so_far.items_by_call[call.id].extend
-                results.append(await replace(tools, brought=keep_items).use(call))
+                results.append(await replace(tools, keep_items=keep_items).use(call))
         so_far.add_round(reply, results)
         return await self.companion.store.call(self._next_round, prepared, so_far)
 
     def _end(
         self, db: sqlite3.Connection, prepared: PreparedTurn, so_far: ReplyInProgress
     ) -> int | None:
-        """Store the reply and its usage. Returns the reply's id, or None if it was empty."""
-        conversation_id = prepared.message.conversation_id
-        name, usage = self.companion.models.main.name, so_far.usage
-        is_complete = so_far.stop_reason in COMPLETE_STOP_REASONS
-        now = self.companion.now
-        message_id = None
+        """Store the reply and its usage.
+
+        Returns the reply's id, or None if it is empty or the question has been forgotten.
+        """
         with transaction(db):
-            # The user's message, or an item that a tool returned, may be forgotten by now.
-            message_exists = message_stands(db, prepared.message.id)
-            holds_forgotten = forgotten_items(db, so_far.items)
-            blocks = dump_rounds(so_far.rounds) if so_far.rounds and not holds_forgotten else None
-            if message_exists and (so_far.texts or blocks):
-                reply = NewMessage(
-                    Role.ASSISTANT,
-                    "\n\n".join(so_far.texts),
-                    blocks,
-                    status=MessageStatus.COMPLETE if is_complete else MessageStatus.INTERRUPTED,
-                    stop_reason=so_far.stop_reason,
-                    model=name,
-                )
-                message_id = add_message(db, conversation_id, reply, now).id
-                hidden = _replies_to_hide(message_id, prepared.replaces, is_complete=is_complete)
-                mark_retried(db, hidden)
-                context = prepared.reply_context
-                items = (*context.items, *so_far.items)
-                store_reply_context(db, message_id, replace(context, items=items))
+            reply_id = self._store_reply(db, prepared, so_far)
             if _is_left_out(prepared, so_far):
                 exclude_from_requests(db, [prepared.message.id], REFUSED)
-            if is_complete:
+            if so_far.stop_reason in COMPLETE_STOP_REASONS:
                 include_again(db, prepared.message.id)
-                observations.note_asked(db, prepared.plans_asked_about, now)
-            if usage != Usage():
-                cost = cost_usd(name, usage, prepared.request.cache_life)
-                record_usage(db, Call("chat", name, usage, cost), now, conversation_id)
-                actual_tokens = so_far.first_request_usage.prompt_tokens
-                learn_token_factor(db, name, prepared.estimated_tokens, actual_tokens)
-        return message_id
+                observations.note_asked(db, prepared.plans_asked_about, self.companion.now)
+            self._record_usage(db, prepared, so_far)
+        return reply_id
+
+    def _store_reply(
+        self, db: sqlite3.Connection, prepared: PreparedTurn, so_far: ReplyInProgress
+    ) -> int | None:
+        # The user's message, or an item that a tool returned, may be forgotten by now.
+        blocks = None
+        if so_far.rounds and not forgotten_items(db, so_far.items):
+            blocks = dump_rounds(so_far.rounds)
+        is_empty = not (so_far.texts or blocks)
+        if is_empty or not message_stands(db, prepared.message.id):
+            return None
+        is_complete = so_far.stop_reason in COMPLETE_STOP_REASONS
+        reply = NewMessage(
+            Role.ASSISTANT,
+            "\n\n".join(so_far.texts),
+            blocks,
+            status=MessageStatus.COMPLETE if is_complete else MessageStatus.INTERRUPTED,
+            stop_reason=so_far.stop_reason,
+            model=self.companion.models.main.name,
+        )
+        conversation_id = prepared.message.conversation_id
+        reply_id = add_message(db, conversation_id, reply, self.companion.now).id
+        mark_retried(db, _replies_to_hide(reply_id, prepared.replaces, is_complete=is_complete))
+        context = prepared.reply_context
+        items = (*context.items, *so_far.items)
+        store_reply_context(db, reply_id, replace(context, items=items))
+        return reply_id
+
+    def _record_usage(
+        self, db: sqlite3.Connection, prepared: PreparedTurn, so_far: ReplyInProgress
+    ) -> None:
+        """Store what the turn cost, and compare the first request's size with its estimate."""
+        model, usage = self.companion.models.main.name, so_far.usage
+        if usage == Usage():
+            return
+        cost = cost_usd(model, usage, prepared.request.cache_life)
+        conversation_id = prepared.message.conversation_id
+        record_usage(db, Call("chat", model, usage, cost), self.companion.now, conversation_id)
+        actual_tokens = so_far.first_request_usage.prompt_tokens
+        learn_token_factor(db, model, prepared.estimated_tokens, actual_tokens)
 
 
 def _resent(db: sqlite3.Connection, message: Message) -> ResentMessage:
+    """Return a stored message with its attachments, to be sent again."""
     if not message.attached:
         return ResentMessage(message.content, ())
     from construct.attachments import Attachment

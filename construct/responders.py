@@ -104,7 +104,9 @@ off the record `conversation_id` may be None.
 
 def on_record(companion: Companion) -> Responder:
     """Return the responder for messages that are stored."""
-    return (NotebookOnRecord if companion.models.is_notebook else OnRecord)(companion)
+    if companion.models.is_notebook:
+        return NotebookOnRecord(companion)
+    return OnRecord(companion)
 
 
 def off_record(
@@ -115,8 +117,10 @@ def off_record(
     `said` holds the messages off the record so far and grows with each turn; `files`
     holds their attachments by message id.
     """
-    responder = NotebookOffRecord if companion.models.is_notebook else OffRecord
-    return responder(companion, said, {} if files is None else files)
+    files = {} if files is None else files
+    if companion.models.is_notebook:
+        return NotebookOffRecord(companion, said, files)
+    return OffRecord(companion, said, files)
 
 
 def _relevant_messages(

@@ -9,6 +9,7 @@ from construct.errors import ConstructError
 
 _MAX_BYTES = 100_000
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+# "never: salary, Dr. Meier", also as a list item or a heading: "- **Never:** salary"
 _NEVER_LINE = re.compile(r"[\s>*+_#\d.)-]*never[\s*_]*[:：](.*)", re.IGNORECASE)
 _SEPARATOR = re.compile("[,;，、；،؛]")
 _DECORATION = " \t*_`.\"'“”„‘’«»"

@@ -199,7 +199,7 @@ async def live(folder: Path, api: FakeApi, script: Script) -> None:
             if after is None or (after.title, after.at.date()) != (said.title, said.at.date()):
                 await c.worker.catch_up(here)
                 await c.worker.run_due(here, leaving=True)
-                await c.worker.rest()
+                await c.worker.run_due_at_rest()
                 while acts:
                     await c.store.call(do, acts.pop(0), c)
     finally:

@@ -11,16 +11,15 @@ from typing import Protocol
 import pytest
 from PIL import Image
 
-import construct.attachments
-from construct import tokens
+from construct import pictures, tokens
 from construct.attachments import (
-    LONGEST_SIDE,
     Attachment,
     attachment_name,
     read_attachment,
     read_pasted_picture,
 )
 from construct.errors import AttachmentError
+from construct.pictures import LONGEST_SIDE
 from construct.vocabulary import AttachmentKind
 from tests.support.files import pdf, picture
 from tests.support.hostile_files import hostile_files, many_frames
@@ -95,7 +94,7 @@ def test_noise_fits_as_jpeg(save: Save, monkeypatch: pytest.MonkeyPatch) -> None
     path = save(picture(image, "PNG"))
     best = read_attachment(path)
     assert (best.media_type, best.tokens) == ("image/jpeg", 400 * 400 // 750)
-    monkeypatch.setattr(construct.attachments, "_MAX_PICTURE_BYTES", len(best.data) // 2)
+    monkeypatch.setattr(pictures, "_MAX_PICTURE_BYTES", len(best.data) // 2)
     assert len(best.data) // 4 < len(read_attachment(path).data) <= len(best.data) // 2
 
 
@@ -105,7 +104,7 @@ def test_a_drawing_too_large_for_png_is_a_jpeg(save: Save, monkeypatch: pytest.M
     assert read_attachment(save(picture(image, "JPEG"))).media_type == "image/jpeg"
     path = save(picture(image, "PNG"))
     assert read_attachment(path).media_type == "image/png"
-    monkeypatch.setattr(construct.attachments, "_MAX_PICTURE_BYTES", 60_000)
+    monkeypatch.setattr(pictures, "_MAX_PICTURE_BYTES", 60_000)
     assert read_attachment(path).media_type == "image/jpeg"
 
 

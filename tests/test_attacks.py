@@ -79,7 +79,7 @@ async def remembered(t: Talk) -> list[Observation]:
 
     Return all that is stored, with the database found sound.
     """
-    await t.companion.worker.now(t.id)
+    await t.companion.worker.run_now(t.id)
     t.check()
     return await t.companion.store.call(rows.all_observations)
 
@@ -283,7 +283,7 @@ async def test_no_reflection_strengthens_or_sweeps(
         pinned = found["User lives in Lisbon with two cats"]
         await t.companion.store.call(pin, pinned.id)
         for _ in range(3):
-            await t.companion.worker.now(t.id)
+            await t.companion.worker.run_now(t.id)
         t.check()
         left = await t.companion.store.call(rows.active_in_scope, None)
     assert {o.stance for o in left if "5000" in o.content} == {"quoted"}

@@ -81,7 +81,7 @@ async def test_a_clock_that_jumps_a_year_breaks_nothing(
             assert (await t.live([text]))[0].complete
             t.check()
             assert await t.companion.store.call(cycles.running) == []
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         t.check()
         assert len(api.of("observer")) >= 2
         assert len(api.of("reflector")) >= 1

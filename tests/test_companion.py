@@ -131,7 +131,7 @@ async def test_a_refused_message_is_left_out_of_every_request(tmp_path: Path, ap
         assert (await t.say("Never mind.")).complete
         elsewhere = await t.companion.store.call(create_conversation, "2026-03-01T00:00:00+00:00")
         await t.responder.turn(elsewhere, "What about the zanzibar dog?", t.heard.append)
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         tools = ToolBox(t.companion.store, t.companion.memory_config, elsewhere, learns=True)
         found = await tools.use(ToolUse("t1", "recall", {"query": "zanzibar poison"}))
         t.check()
@@ -179,11 +179,11 @@ async def test_what_is_answered_after_the_observer_passed_it_is_observed(
         await t.say("I have a dog called Bruno.")
         api.fail("chat", faults.refusal("I cannot"))
         await t.say("My sister Zenobia lives in Trieste.")
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         again = await t.responder.retry(t.id, t.heard.append)
         assert again is not None
         assert again.complete
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
     assert "Zenobia" in json.dumps([one.body for one in api.of("observer")])
 
 
@@ -487,7 +487,7 @@ async def test_a_waiting_turn_waits_for_no_reflection(tmp_path: Path, api: FakeA
     async with talking(tmp_path, api, **LOW) as t:
         await t.live(facts(4))
         api.reflector = held = Held(api.reflector)
-        working = asyncio.create_task(t.companion.worker.now(t.id))
+        working = asyncio.create_task(t.companion.worker.run_now(t.id))
         await asyncio.to_thread(held.asked.wait, 20)
         for text in ("My words fill the window. " * 200, "And these are answered."):
             assert (await t.say(text)).complete

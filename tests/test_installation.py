@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from construct import installation
-from construct.installation import Installation, this_installation
+from construct.installation import Installation, InstallKind, this_installation
 
-CLONE = Installation("clone", "/home/me/construct")
-TOOL = Installation("tool", "/home/me/my construct")
-INDEX = Installation("tool", None, frozenset({"semantic"}))
-GIT = Installation("environment", "git+https://example.org/construct.git")
+CLONE = Installation(InstallKind.CLONE, "/home/me/construct")
+TOOL = Installation(InstallKind.TOOL, "/home/me/my construct")
+INDEX = Installation(InstallKind.TOOL, None, frozenset({"semantic"}))
+GIT = Installation(InstallKind.ENVIRONMENT, "git+https://example.org/construct.git")
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ BELOW = {
     "leaf": set[str](),
 }
 LEAVES = frozenset(
-    """attachments config env_file user_rules prompts tokens text errors log clock
+    """attachments pictures config env_file user_rules prompts tokens text errors log clock
     references installation tasks vocabulary""".split()
 )
 FOREIGN = {

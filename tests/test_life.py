@@ -22,11 +22,11 @@ import pytest
 
 from construct.clock import Clock, to_text
 from construct.companion import Companion
-from construct.language.terms import words
+from construct.language.words import words
 from construct.llm.providers import choose_models
 from construct.memory import forgetting
 from construct.memory.corrections import edit, pin
-from construct.memory.provenance import why
+from construct.memory.provenance import trace_observation
 from construct.memory.undo import newest_cycle, undo
 from construct.operations.history import diff
 from construct.operations.moments import parse_moment
@@ -140,7 +140,7 @@ async def live(folder: Path, worker: str) -> Lived:
                     await c.worker.run_due(here)
                     lived.sent[line["created_at"]] = api.of("chat")[-1].body
                 await c.worker.run_due(here, leaving=True)
-                await c.worker.rest()
+                await c.worker.run_due_at_rest()
         assert {r.status for r in api.requests} == {200}
         lived.observed = [last_user_text(r.body) for r in api.of("observer")]
     return lived
@@ -237,7 +237,7 @@ def test_what_is_no_fact_is_none(db: sqlite3.Connection) -> None:
         assert not {o.stance for o in holding(found, no_fact)} & {"stated", "planned", "inferred"}
     mail = next(m for line in list_conversations(db) for m in messages_of(db, line.conversation.id)
                 if "Recover Services" in m.content and m.role == "user")  # fmt: skip
-    rest = [o for o in found if any(m.id == mail.id for m in why(db, o.id).messages)]
+    rest = [o for o in found if any(m.id == mail.id for m in trace_observation(db, o.id).messages)]
     assert {o.stance for o in holding(rest, "Recover", "5000", "claims")} <= {"quoted"}
     assert not holding([o for o in found if o.stance != "quoted"], "5000", "this sum since 2019")
     for fact, whose in (
@@ -259,7 +259,7 @@ def test_why_leads_to_the_words(db: sqlite3.Connection, lived: Lived) -> None:
     }
     found = rows.all_observations(db)
     for o in found:
-        trace = why(db, o.id)
+        trace = trace_observation(db, o.id)
         assert trace.messages
         assert {(m.content, m.created_at) for m in trace.messages} <= file
         said = {w for m in trace.messages for w in words(m.content)}
@@ -364,7 +364,7 @@ async def test_edits_and_pins_survive_ten_careless_reflections(
         async with companion_of(tmp_path, api, "model", "2026-06-22T09:00:00+01:00") as c:
             for seed in range(10):
                 api.reflector = adversarial.adversarial_reflector(random.Random(seed))
-                await c.worker.now(here)
+                await c.worker.run_now(here)
         assert len(api.of("reflector")) >= 10
         kept = {
             o.id: (o.content, o.stance, o.state) for o in rows.observations(db, [pinned.id, mine])

@@ -12,7 +12,7 @@ from construct.companion import Companion
 from construct.config import load_settings
 from construct.llm.notebook import Notebook
 from construct.llm.providers import choose_models
-from construct.memory.shown.context import stored_rounds
+from construct.memory.shown.tool_rounds import stored_rounds
 from construct.notebook import NOTED, is_question, stored_reply_text
 from construct.responders import off_record, on_record
 from construct.store.conversations import create_conversation

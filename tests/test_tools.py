@@ -276,7 +276,7 @@ async def test_source_leaves_out_what_was_dropped(tmp_path: Path, api: FakeApi) 
     """As every request does."""
     async with talking(tmp_path, api, CONSTRUCT_OBSERVER_THRESHOLD="1") as t:
         await t.say("My sister Zenobia lives in Trieste.")
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         api.enqueue("chat", call("source", observation=1), "Trieste.")
         await t.say("Where from?")
         assert "Trieste" in last_result(api)

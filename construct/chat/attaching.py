@@ -68,7 +68,7 @@ class _File:
 
 @dataclass(frozen=True, slots=True)
 class _Offer:
-    """Files that a pasted text names."""
+    """The files named in a pasted text, which Tab attaches."""
 
     pasted: str
     paths: tuple[str, ...]
@@ -87,7 +87,7 @@ class Attaching:
         self._redraw = redraw
         self._files: dict[str, _File] = {}  # by path, the newest last
         self._pictures: dict[str, Attachment] = {}  # from the clipboard, by their word
-        self._plain: set[str] = set()  # paths that stay text: pasted, or taken off
+        self._plain: set[str] = set()  # paths that stay text: pasted, or detached
         self._offer: _Offer | None = None
         self._looking: asyncio.Task[None] | None = None
         self._offering: asyncio.Task[None] | None = None
@@ -104,7 +104,7 @@ class Attaching:
         """Return a chip for each file of the line, newest last."""
         return [file.chip for file in self._named_in(text)]
 
-    def take_off(self, text: str) -> bool:
+    def detach_newest(self, text: str) -> bool:
         """Detach the line's newest file; its path stays as text. False when there is none."""
         named = self._named_in(text)
         if named:
@@ -121,7 +121,7 @@ class Attaching:
         return asyncio.create_task(self._outgoing(text, wanted), name="read") if wanted else None
 
     def sent(self) -> frozenset[str]:
-        """Start a new line. Return the paths that were plain text in this one."""
+        """Start a new line. Return the paths that were plain text in the line just sent."""
         plain = frozenset(self._plain)
         self._plain.clear()
         return plain
@@ -216,7 +216,7 @@ def _reading(mention: Mention, files: Mapping[str, _File]) -> Mention | None:
 def _read_all(
     wanted: list[Mention], known: Mapping[str, _File], pictures: Mapping[str, "Attachment"]
 ) -> dict[str, _File]:
-    """Return the regular files that the words name, by path. Runs in a thread."""
+    """Return the files and clipboard pictures that the words name, by path. Runs in a thread."""
     found = {}
     for mention in wanted:
         for path in (reading.path for reading in mention.readings):

@@ -74,7 +74,7 @@ class BackgroundWork:
             del self._jobs[job]
             try:
                 if job.elsewhere:
-                    await self._worker.rest(but=job.conversation_id)
+                    await self._worker.run_due_at_rest(exclude=job.conversation_id)
                 elif job.conversation_id is not None:
                     with suppress(NotFoundError):  # deleted meanwhile
                         await self._worker.run_due(job.conversation_id, leaving=job.leaving)

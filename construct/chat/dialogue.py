@@ -21,6 +21,8 @@ from construct.views.reply import why_broken
 log = logger("chat")
 
 _COMMAND_LINE = re.compile(r"`construct ((?:memory |conversations )?[a-z]+)`")
+_OUTPUT_OPTION = " with -o"
+"""In "Name another file with -o.": the chat's commands take the file as their argument."""
 _SLASH_COMMANDS = {
     "memory list": "memory",
     "memory search": "recall",
@@ -165,7 +167,8 @@ class Dialogue:
 
     def _fail(self, text: str) -> None:
         self.failed = True
-        self._out.error(_COMMAND_LINE.sub(self._as_slash_command, text))
+        text = _COMMAND_LINE.sub(self._as_slash_command, text)
+        self._out.error(text.replace(_OUTPUT_OPTION, ""))
 
     def _as_slash_command(self, match: re.Match[str]) -> str:
         """Return the slash command for a quoted shell command, or the quotation unchanged."""

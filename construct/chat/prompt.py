@@ -153,7 +153,7 @@ class Prompt:
         if is_blank(text):
             return False
         rest = without_detach(text)
-        if rest is not None and self.attaching.take_off(rest):
+        if rest is not None and self.attaching.detach_newest(rest):
             self.fill(rest)
             return False
         if any(chip.is_error for chip in self.chips):

@@ -6,14 +6,23 @@ were drawn. All of them have to be erased.
 
 import asyncio
 from collections.abc import Callable, Mapping
+from enum import StrEnum
 from itertools import zip_longest
-from typing import Any, Literal
+from typing import Any
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.data_structures import Size
 
-Reflow = Literal["no", "shown", "ever shown"]
-"""What a terminal re-wraps: nothing, what a line shows, or all it ever showed (tmux)."""
+
+class Reflow(StrEnum):
+    """What a terminal re-wraps when its width changes."""
+
+    NOTHING = "nothing"
+    SHOWN = "shown"
+    """What each line shows."""
+    EVER_SHOWN = "ever shown"
+    """All that each line ever showed, as tmux does."""
+
 
 SETTLE_SECONDS = 0.1
 """How long the size must stay the same before the prompt is drawn again."""
@@ -66,7 +75,7 @@ class ResizableApplication(Application[None]):
         if not self.is_running or self.is_done:
             return
         self._drawn_size = self.output.get_size()
-        if self._reflow != "no":
+        if self._reflow != Reflow.NOTHING:
             cursor, columns = self.renderer._cursor_pos, self._drawn_size.columns
             self.output.cursor_up(more_rows(self._widths[: cursor.y], cursor.x, columns))
         self._erase_lines()
@@ -79,7 +88,7 @@ class ResizableApplication(Application[None]):
 
         It moves lines that are erased all at once into the scrollback.
         """
-        if self._reflow != "ever shown":
+        if self._reflow != Reflow.EVER_SHOWN:
             return
         above = self.renderer._cursor_pos.y
         rows = self.output.get_size().rows
@@ -97,7 +106,7 @@ class ResizableApplication(Application[None]):
         self._drawn_size = size
         on_screen = self.renderer.last_rendered_screen is not None
         super()._redraw(render_as_done)
-        before = self._widths if on_screen and self._reflow == "ever shown" else []
+        before = self._widths if on_screen and self._reflow == Reflow.EVER_SHOWN else []
         self._widths = [max(pair) for pair in zip_longest(before, self._row_widths(), fillvalue=0)]
 
     def _row_widths(self) -> list[int]:
@@ -126,7 +135,8 @@ def more_rows(widths: list[int], cursor_x: int, columns: int) -> int:
 def reflow_of(environ: Mapping[str, str]) -> Reflow:
     """Return what the terminal re-wraps when its width changes."""
     if environ.get("TMUX"):
-        return "ever shown"
+        return Reflow.EVER_SHOWN
     if environ.get("STY") or environ.get("XTERM_VERSION"):  # GNU screen; xterm itself
-        return "no"
-    return "no" if environ.get("TERM", "").startswith(_CUTTING) else "shown"
+        return Reflow.NOTHING
+    cuts_lines = environ.get("TERM", "").startswith(_CUTTING)
+    return Reflow.NOTHING if cuts_lines else Reflow.SHOWN

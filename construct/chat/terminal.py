@@ -19,7 +19,7 @@ from construct.turn import Delta, Event, Retrying, Storing, ToolCalled, TurnResu
 from construct.views.console import to_ansi
 from construct.views.markdown import MarkdownStream
 from construct.views.messages import echo_view, replayed
-from construct.views.wrapping import ellipsized
+from construct.views.widgets import Prose
 
 FRAME_SECONDS = 1 / 10
 """Shortest time between two drawings of a streaming reply."""
@@ -86,12 +86,11 @@ class TerminalOutput(Output):
         self.show(Text(printable(text), style="error"))
 
     def notice(self, text: str) -> None:
-        """Print a dim line, after the reply if one is streaming in."""
+        """Print a dim sentence, after the reply if one is streaming in."""
         if self._reply is not None:
             self._held_notices.append(text)
             return
-        line = ellipsized(f"· {text}", self._screen.width)
-        self._screen.print(self._drawn(Text(line, style="dim")), group=_NOTICES)
+        self._screen.print(self._drawn(Prose(f"· {text}", style="dim")), group=_NOTICES)
 
     def echo(self, text: str) -> None:
         """Print the user's line, shortened if it is long."""

@@ -8,10 +8,10 @@ import os
 import sys
 
 COLLECT_AFTER = 100_000
-"""Live objects after which the garbage collector starts.
+"""New objects after which the garbage collector runs.
 
-With Python's 700 a tenth of the time to the prompt goes into looking for garbage among
-modules just imported.
+With Python's default, a tenth of the time to the prompt is spent looking for garbage
+among the modules just imported.
 """
 
 
@@ -24,8 +24,8 @@ def main() -> None:
 
     status = run(sys.argv[1:])
     if status == ExitStatus.INTERRUPTED:
-        # A normal exit would wait for threads: one may wait for the database, or
-        # generate, for another minute.
+        # A normal exit would wait for threads, and one may need another minute: it
+        # waits for the database, or a model generates in it.
         os._exit(status)
     gc.freeze()  # skips the last garbage collection, an eighth of the time of a search
     sys.exit(status)

@@ -176,7 +176,7 @@ def models(context: typer.Context, as_json: Json = False) -> None:
 def demo(context: typer.Context) -> int:
     """Try Construct with the memories of an invented person.
 
-    Your own file is not touched.
+    You work on a copy, which is deleted when you leave. Your own data is not touched.
     """
     from construct.cli.demo import demo as body
 
@@ -185,7 +185,7 @@ def demo(context: typer.Context) -> int:
 
 @app.command(
     epilog=examples(
-        'construct ask "what was the name of Ana\'s cat?"',
+        'construct ask "what was the name of Anna\'s cat?"',
         'git diff | construct ask "what did I change here?"',
         'construct ask --new --json "good morning" | jq -r .reply',
     )
@@ -221,8 +221,8 @@ def ask(
 ) -> int:
     """Send one message and print the reply.
 
-    Continues the latest conversation. Piped input beside TEXT is added as pasted
-    material: each of its lines begins with `>`, and what is learned from it counts as
+    Continues the latest conversation. Input piped in along with TEXT is added as pasted
+    text: each of its lines begins with `>`, and what is learned from it counts as
     quoted. After the reply it does the memory work that is due, for a minute at most;
     Ctrl-C leaves it for later.
     """
@@ -266,7 +266,7 @@ def compact(context: typer.Context, as_json: Json = False) -> None:
 
     Observes what is unobserved, replaces messages in the context with observations,
     condenses observations where that makes them shorter, and prints what changed. No
-    message is deleted; `construct undo` takes it back.
+    message is deleted. `construct undo` takes the changes back, one cycle at a time.
     """
     from construct.cli.memory_work import compact as body
 

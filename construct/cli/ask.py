@@ -42,7 +42,10 @@ def ask(
     wait: bool,
     files: Sequence[Path] = (),
 ) -> int:
-    """Send one message, print the reply, then do the memory work that has come due."""
+    """Send one message, print the reply, and with `wait` do the memory work that is due.
+
+    Returns the exit status.
+    """
     attachments: tuple[Attachment, ...] = ()
     if files:
         from construct.attachments import read_attachment
@@ -109,7 +112,7 @@ async def _ask(
 
 
 async def _finish_memory(companion: Companion, conversation_id: int, *, after_pause: bool) -> None:
-    """Do the memory work that is due, for a minute at most, or until Ctrl-C.
+    """Do memory work that is due and index, for a minute at most or until Ctrl-C.
 
     Errors are only logged: the reply has been given.
     """
@@ -120,7 +123,7 @@ async def _finish_memory(companion: Companion, conversation_id: int, *, after_pa
         ):
             if companion.learns:
                 await companion.worker.run_due(conversation_id, leaving=after_pause)
-                await companion.worker.rest(but=conversation_id)
+                await companion.worker.run_due_at_rest(exclude=conversation_id)
             for _ in range(_VECTOR_BATCHES):
                 if not await companion.worker.index():
                     break
@@ -131,7 +134,7 @@ async def _finish_memory(companion: Companion, conversation_id: int, *, after_pa
 
 
 def _stream() -> PrintableStream:
-    """Return what cleans the reply, and on a terminal breaks it between words."""
+    """Return the filter that makes the reply printable and, on a terminal, wraps its lines."""
     if not sys.stdout.isatty():
         return PrintableStream()
     from construct.views.wrapping import WrappedStream

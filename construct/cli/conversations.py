@@ -31,7 +31,7 @@ Id = Annotated[
 
 @conversations.callback(invoke_without_command=True)
 def bare(context: typer.Context, as_json: Json = False) -> None:
-    """List, show, rename, fork and delete conversations. Without a command it lists."""
+    """List, show, rename, fork and delete conversations. Without a command, list them."""
     if context.invoked_subcommand is None:
         list_conversations(context, as_json=as_json)
     else:

@@ -249,7 +249,7 @@ def forget(
     print_json({"forgotten": forgotten}) if as_json else show(views.forgotten_view(forgotten))
 
 
-@memory.command(epilog=examples('construct memory edit 42 "Ana\'s cat is called Mila"'))
+@memory.command(epilog=examples('construct memory edit 42 "Anna\'s cat is called Mila"'))
 def edit(
     context: typer.Context,
     reference: Id,

@@ -104,7 +104,10 @@ ModelOption = Annotated[
 Output = Annotated[
     Path | None,
     typer.Option(
-        "-o", "--output", metavar="FILE", help="The file to write; `-` is standard output."
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="The file to write. Without it, or with `-`: standard output.",
     ),
 ]
 Force = Annotated[

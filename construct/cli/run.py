@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _TOO_MANY_ARGUMENTS = "Got unexpected extra argument"
 """How typer's message begins; usually a text was not put in quotes."""
 _NO_SUCH_OPTION = "No such option: "
+_NO_SUCH_COMMAND = "No such command "
 _BEFORE_THE_COMMAND = {"--db", "--log-file"}
 
 
@@ -110,9 +111,13 @@ def _with_typer(app: "Typer", arguments: Sequence[str]) -> int:
         path = _called_command(app, arguments)
         message = error.format_message()
         if message.startswith(_TOO_MANY_ARGUMENTS):
-            message += ". Put the text in quotes."
+            message += ". A text of several words must be in quotes."
+        listed = "options"
+        if message.startswith(_NO_SUCH_COMMAND):
+            listed = "commands"
+            message = _in_a_group(app, message) or message
         message = _option_order(message, arguments, path) or message
-        return _fail(f"{one_line(message)}\n`{path} --help` lists the options.", ExitStatus.USAGE)
+        return _fail(f"{one_line(message)}\n`{path} --help` lists the {listed}.", ExitStatus.USAGE)
     except Abort:
         return ExitStatus.INTERRUPTED
     return int(status or 0)
@@ -151,6 +156,17 @@ def _option_order(message: str, arguments: Sequence[str], path: str) -> str | No
         return f"{option} goes before the command: construct {option} PATH {command}"
     if option == "--json" and "--json" in arguments[: arguments.index(command.split()[0])]:
         return f"--json goes after the command: {path} --json"
+    return None
+
+
+def _in_a_group(app: "Typer", message: str) -> str | None:
+    """Return the message for a word that is only a command of a group, such as `graph`."""
+    from typer.main import get_command
+
+    word = message.removeprefix(_NO_SUCH_COMMAND).split("'")[1]
+    for name, group in getattr(get_command(app), "commands", {}).items():
+        if word in getattr(group, "commands", {}):
+            return f"No such command '{word}'. Did you mean 'construct {name} {word}'?"
     return None
 
 

@@ -18,6 +18,7 @@ from construct.views.words import model_words
 
 _HEADING = "Construct, a companion that remembers."
 _WRONG_KEY = "Press one of the keys above."
+_NO_TERMINAL = "No terminal to choose on. Pass --use MODEL, --server URL or --key -"
 _PICK_AGAIN = "Choose again, or press q to leave everything as it is."
 
 
@@ -50,7 +51,7 @@ def setup(
     if as_json:
         print_json(view.reach_json(reach))
     elif not (sys.stdin.isatty() and sys.stdout.isatty()):
-        say(view.screen(reach, _HEADING))
+        say(f"{view.screen(reach, _HEADING)}\n\n{_NO_TERMINAL}")
     elif pick(settings, reach) is Picked.DEMO:
         from construct.cli.demo import demo
 

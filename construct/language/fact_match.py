@@ -1,8 +1,8 @@
 """Compare texts for whether they state the same fact. No I/O.
 
-`fact_key` is strict, for storing each fact once: in doubt they are two facts, since a
-duplicate does no harm and a merged pair loses one. `states_fact` is loose, for finding
-every trace of a fact that is to be forgotten.
+`fact_key` is strict, for storing each fact once. When in doubt, two sentences are two
+facts: a duplicate does no harm, but merging two facts loses one. `states_fact` is loose,
+for finding every trace of a fact that is to be forgotten.
 """
 
 import re
@@ -12,17 +12,22 @@ from functools import lru_cache
 
 from construct.language.dates import in_past
 from construct.language.index_words import stem
-from construct.language.terms import content_words, opening_names, terms, words
+from construct.language.terms import content_words, opening_names, terms
 from construct.language.wordlists import MONTHS, WEEKDAYS, word_set
+from construct.language.words import words
 
+# A run of Chinese, Japanese or Korean characters, which have no spaces between words.
 _CJK_RUN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
-_LEAST_LETTERS = 4
-_SHORT = (name[:3] for name in (*MONTHS, *WEEKDAYS))
-_CALENDAR = frozenset({*MONTHS, *WEEKDAYS, *_SHORT, "sept", "today", "tomorrow", "yesterday"})
+_MIN_LETTERS = 4
+"""Shorter words say too little to recognise a fact by."""
+_ABBREVIATIONS = (name[:3] for name in (*MONTHS, *WEEKDAYS))
+_CALENDAR = frozenset(
+    {*MONTHS, *WEEKDAYS, *_ABBREVIATIONS, "sept", "today", "tomorrow", "yesterday"}
+)
 
-_EMPTY = word_set("a an the am is are now currently called named")
+_FILLERS = word_set("a an the am is are now currently called named")
 # The user writes "I have", the worker writes "User has".
-_ALIKE = {
+_SYNONYMS = {
     "i": "user", "i'm": "user", "me": "user", "my": "user's", "have": "has", "do": "does",
     "don't": "doesn't", "go": "goes",
 }  # fmt: skip
@@ -41,19 +46,20 @@ def fact_key(text: str, said_on: str, about: str | None) -> Hashable:
 
 
 def _wording(text: str) -> tuple[str, ...]:
-    """Return the stems of the words in order, without filler words."""
+    """Return the words in order, without fillers and, except for past forms, as stems."""
     written = (
         word.lstrip(_OPENING).rstrip(_CLOSING) for word in text.casefold().replace("’", "'").split()
     )
-    kept = (_ALIKE.get(word, word) for word in written if word and word not in _EMPTY)
-    # "Lived" must not become "lives".
+    kept = (_SYNONYMS.get(word, word) for word in written if word and word not in _FILLERS)
+    # "Lived" and "lives" have the same stem, but state different facts.
     return tuple(word if word.endswith("ed") else stem(word) for word in kept) or (text.strip(),)
 
 
 def likeness(a: str, b: str) -> float:
     """Return the share of content words that two texts have in common, 0 to 1."""
-    here, there = ({stem(w) for w in content_words(text)} for text in (a, b))
-    return 2 * len(here & there) / max(1, len(here) + len(there))
+    stems_a = {stem(word) for word in content_words(a)}
+    stems_b = {stem(word) for word in content_words(b)}
+    return 2 * len(stems_a & stems_b) / max(1, len(stems_a) + len(stems_b))
 
 
 def fact_names(text: str) -> frozenset[str]:
@@ -63,9 +69,11 @@ def fact_names(text: str) -> frozenset[str]:
 
 def search_marks(text: str) -> frozenset[str]:
     """Return the words to search other texts for: names, or else the longer words."""
-    return fact_names(text) or frozenset(
-        w for w in content_words(text) - _CALENDAR if len(w) >= _LEAST_LETTERS
-    )
+    return fact_names(text) or _longer_words(text)
+
+
+def _longer_words(text: str) -> frozenset[str]:
+    return frozenset(w for w in content_words(text) - _CALENDAR if len(w) >= _MIN_LETTERS)
 
 
 def revealing_words(text: str) -> frozenset[str]:
@@ -73,18 +81,14 @@ def revealing_words(text: str) -> frozenset[str]:
 
     Pairs of characters for scripts without spaces.
     """
-    return (
-        fact_names(text)
-        | {w for w in content_words(text) - _CALENDAR if len(w) >= _LEAST_LETTERS}
-        | _pairs(text)
-    )
+    return fact_names(text) | _longer_words(text) | _pairs(text)
 
 
 def reveals(text: str | None, parts: frozenset[str]) -> bool:
-    """Return whether a text holds any of these pieces."""
-    return bool(text) and not (
-        parts.isdisjoint(words(text or "")) and parts.isdisjoint(_pairs(text or ""))
-    )
+    """Return whether a text contains any of these words or pairs of characters."""
+    if not text:
+        return False
+    return not (parts.isdisjoint(words(text)) and parts.isdisjoint(_pairs(text)))
 
 
 def _pairs(text: str) -> set[str]:
@@ -95,49 +99,58 @@ def states_fact(text: str, fact: str) -> bool:
     """Return whether a text states a fact, word for word or nearly.
 
     Nearly means that it has the fact's names and half of its other words. If the fact
-    has no names, the text must have three quarters of its words and little else.
+    has no names, the text must have three quarters of its words, and they must be at
+    least half of the text.
     """
     if not text or not fact:
         return False
-    here, there = _read(text), _wanted(fact)
-    if there.squashed in here.squashed:
+    said, wanted = _analyse_text(text), _analyse_fact(fact)
+    if wanted.plain in said.plain:
         return True
-    shared = len(there.other & here.stems)
-    if there.names:
-        # One name alone says little: then at least half of the rest, rounded up.
-        return (
-            there.names <= here.words
-            and shared >= (len(there.other) + (len(there.names) == 1)) // 2
-        )
-    return bool(there.other) and shared >= 0.75 * len(there.other) and shared >= 0.5 * here.meaning
+    shared = len(wanted.other_stems & said.stems)
+    others = len(wanted.other_stems)
+    if wanted.names:
+        # A single name says little, so half of the other words are rounded up then.
+        enough = (others + 1) // 2 if len(wanted.names) == 1 else others // 2
+        return wanted.names <= said.words and shared >= enough
+    return others > 0 and shared >= 0.75 * others and shared >= 0.5 * said.content_words
 
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    squashed: str
+    """A text that may state a fact, prepared for comparison."""
+
+    plain: str
     words: frozenset[str]
     stems: frozenset[str]
-    meaning: int
+    content_words: int
+    """How many different words with a meaning of their own it has."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Fact:
-    squashed: str
+    """A fact to look for, prepared for comparison."""
+
+    plain: str
     names: frozenset[str]
-    other: frozenset[str]
+    other_stems: frozenset[str]
+    """The stems of its words that are not names."""
 
 
 @lru_cache(maxsize=16)
-def _read(text: str) -> _Text:
-    said = frozenset(words(text))
-    return _Text(_squashed(text), said, frozenset(map(stem, said)), len(content_words(text)))
+def _analyse_text(text: str) -> _Text:
+    text_words = frozenset(words(text))
+    stems = frozenset(map(stem, text_words))
+    return _Text(_plain(text), text_words, stems, len(content_words(text)))
 
 
 @lru_cache(maxsize=256)
-def _wanted(fact: str) -> _Fact:
-    must = fact_names(fact)
-    return _Fact(_squashed(fact), must, frozenset(stem(w) for w in content_words(fact) - must))
+def _analyse_fact(fact: str) -> _Fact:
+    names = fact_names(fact)
+    other_stems = frozenset(stem(word) for word in content_words(fact) - names)
+    return _Fact(_plain(fact), names, other_stems)
 
 
-def _squashed(text: str) -> str:
+def _plain(text: str) -> str:
+    """Return a text in lower case on one line, without the full stop at its end."""
     return " ".join(text.casefold().split()).rstrip(".!。")

@@ -19,8 +19,10 @@ UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
-_MAX_STEMMED_BYTES = 64  # longer words are not stemmed, as in SQLite
+_MAX_STEMMED_BYTES = 64
+"""Longer words are not stemmed, as in SQLite."""
 
+# Porter's steps 2 to 4: each ending, and what replaces it.
 _STEP_2 = {
     "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize",
     "logi": "log", "bli": "ble", "alli": "al", "entli": "ent", "eli": "e", "ousli": "ous",
@@ -34,7 +36,8 @@ _STEP_4 = dict.fromkeys(
     "al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize".split(), ""
 )
 _COMBINING_MARKS = re.compile("[\u0300-\u036f]")
-_LONGEST_ENDING = 7  # letters in "ational"; the longest matching ending wins
+_LONGEST_ENDING = 7
+"""Letters of the longest ending, "ational"."""
 
 
 def fold(text: str) -> str:
@@ -84,7 +87,7 @@ def word_forms(word: str) -> tuple[str, ...]:
 
 
 def root(word: str) -> str:
-    """Return the stem that all forms of a word share, as "went" and "goes" do."""
+    """Return the stem that stands for all forms of a word: the same for "went" and "goes"."""
     return min(map(stem, word_forms(word)))
 
 
@@ -93,9 +96,9 @@ def _stem(word: str) -> str:
     word = _without_past(word)
     if word.endswith("y") and "V" in _shape(word[:-1]):
         word = word[:-1] + "i"
-    word = _replaced(word, _STEP_2, least=1)
-    word = _replaced(word, _STEP_3, least=1)
-    word = _replaced(word, _STEP_4, least=2)
+    word = _replaced(word, _STEP_2, min_measure=1)
+    word = _replaced(word, _STEP_3, min_measure=1)
+    word = _replaced(word, _STEP_4, min_measure=2)
     if word.endswith("e"):
         measure = _measure(word[:-1])
         if measure > 1 or (measure == 1 and not _has_short_end(word[:-1])):
@@ -142,11 +145,11 @@ def _without_past(word: str) -> str:
     return base + "e" if _measure(base) == 1 and _has_short_end(base) else base
 
 
-def _replaced(word: str, endings: Mapping[str, str], *, least: int) -> str:
-    """Replace the longest matching ending if the rest has a measure of at least `least`."""
+def _replaced(word: str, endings: Mapping[str, str], *, min_measure: int) -> str:
+    """Replace the longest matching ending if the rest has at least `min_measure`."""
     for size in range(_LONGEST_ENDING, 1, -1):
         base, ending = word[:-size], word[-size:]
         if ending in endings:
-            fits = _measure(base) >= least and (ending != "ion" or base.endswith(("s", "t")))
+            fits = _measure(base) >= min_measure and (ending != "ion" or base.endswith(("s", "t")))
             return base + endings[ending] if fits else word
     return word

@@ -6,10 +6,12 @@ import re
 from dataclasses import dataclass
 from datetime import date
 
-FADE_DAYS = 7.0  # what happened on a day is told within about a week of it
+FADE_DAYS = 7.0
+"""How fast `Period.nearness` falls: people talk about a day within about a week of it."""
 
 _WHEN = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
 _LEAP_YEAR = 2000
+# (below this many days, days in the unit, its name)
 _UNITS = ((14, 1.0, "day"), (60, 7.0, "week"), (365, 30.44, "month"), (math.inf, 365.25, "year"))
 
 
@@ -55,8 +57,8 @@ def parse_when(when: str) -> Period:
 
     Raises ValueError for anything else.
     """
-    if found := _WHEN.fullmatch(when):
-        return period(*found.groups())
+    if match := _WHEN.fullmatch(when):
+        return period(*match.groups())
     raise ValueError(f"not a day, a month or a year: {when[:20]!r}")
 
 

@@ -5,13 +5,17 @@ from collections.abc import Iterator
 
 from construct.language.wordlists import word_set
 
+# ```python … ``` or ~~~ … ~~~, to the end of the text if it is not closed; or ```inline```
 _FENCED = re.compile(
     r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)|```[^`]+```", re.MULTILINE | re.DOTALL
 )
+# The line that stands for an attachment: [image: cat.png]
 _ATTACHMENT = re.compile(r"\[(?:image|pdf|text): [^\[\]]+\]")
+# A pasted e-mail begins with header lines: "From: Ana", then "To: Ben".
 _MAIL = re.compile(r"^[A-Z][\w-]{1,12}: .+\n[A-Z][\w-]{1,12}: ", re.MULTILINE)
-"""The start of a pasted e-mail: two header lines, one under the other."""
+# "- ", "## ", "(1) ", "a) "
 _LIST_MARK = re.compile(r"\s*(?:[-*•+–—]|#{1,6}|\(?\d{1,2}[.)]|[a-z]\))\s+")
+# The end of a sentence, with closing marks: `.`, `?!"`, `.)`, `。」`
 _END = re.compile(r"[.!?…؟]+[\"'”’»)\]*_]*(?=\s|$)|[。！？｡।۔]+[\"'”’」』）》]*")
 _ABBREVIATIONS = word_set(
     "mr mrs ms dr prof st vs eg ie approx dept est ave gen col rev hon ca cf "
@@ -19,6 +23,7 @@ _ABBREVIATIONS = word_set(
     "nov dec bzw nr str sra av pág no etc inc ltd co corp jr sr usw"
 )
 _LONGEST_ABBREVIATION = 20
+"""Characters before a full stop that are searched for an abbreviation."""
 _WRAP_WIDTH = 55
 """Characters. A line of this length or more without a final mark was hard-wrapped."""
 

@@ -1,4 +1,4 @@
-"""Lists of plain words: small words, denials, irregular forms, times, lives."""
+"""Word lists by language: stop words, denials, irregular forms, dates, topics of a life."""
 
 import re
 
@@ -8,9 +8,8 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.casefold().split())
 
 
-# Words that say nothing about what is looked for. A query is read with the list it has
-# most words of: "son" and "hat" are stop words in French and German, and not in
-# English.
+# Stop words of queries, by language. A query is read with the list that has most of its
+# words: "son" and "hat" are stop words in French and German, but not in English.
 _STOP_WORDS = {
     "en": """
         a about above after again against ago ain all also although am an and any anyone anything
@@ -62,8 +61,10 @@ _STOP_WORDS = {
     """,
 }
 STOP_WORDS = {language: word_set(text) for language, text in _STOP_WORDS.items()}
+# Words that show which language a text is in. "A" is a word in too many of them.
+LANGUAGE_WORDS = {language: stops - {"a"} for language, stops in STOP_WORDS.items()}
 
-# Words that deny something, in the languages in which we know them.
+# Words that negate a sentence, in about twenty languages.
 DENIALS = word_set(
     """
     not no never none nothing nobody nowhere neither nor without cannot nicht nichts nie niemals
@@ -75,9 +76,9 @@ DENIALS = word_set(
 """
 )
 
-# In a note, these may be names or say a number ("vitamin D", "Don", "Go", "in May").
+# English stop words that may be names or dates in a note: "vitamin D", "Don", "in May".
 _NAME_LIKE = word_set("d don go m may won")
-# What says nothing in a note: plain English words, and the words of notes.
+# Stop words of notes: English ones, and those that nearly every note has.
 NOTE_STOP_WORDS = (STOP_WORDS["en"] - DENIALS - _NAME_LIKE) | word_set(
     """
     user users assistant said say says told mentioned stated asked ok okay yes oh hi hello hey
@@ -85,7 +86,7 @@ NOTE_STOP_WORDS = (STOP_WORDS["en"] - DENIALS - _NAME_LIKE) | word_set(
 """
 )
 
-# Words that begin a sentence with a capital and are no names.
+# Words that often begin a sentence, so with a capital, and are not names.
 SENTENCE_OPENERS = word_set(
     """
     o os a as um uma el los la las un una le les il lo gli i
@@ -108,7 +109,8 @@ SPELLED_NUMBERS = dict(
     )
 )
 
-# Words of talk about the talk itself: they bring nothing back.
+# Words of greetings and of talk about the conversation itself: recall does not search for
+# them.
 SMALL_TALK = word_set(
     """
     ahead alright amazing answer awesome back bit bye cheers chat check clear conversation
@@ -122,7 +124,7 @@ SMALL_TALK = word_set(
 """
 )
 
-# Forms of one word that stemming does not bring together.
+# Forms of the same word that have different stems, one group before each semicolon.
 IRREGULAR = """
     begin began begun; bite bit bitten; blow blew blown; break broke broken; bring brought;
     build built; buy bought; catch caught; child children; choose chose chosen; come came; deal
@@ -145,6 +147,7 @@ MONTHS = (
     "january", "february", "march", "april", "may", "june",
     "july", "august", "september", "october", "november", "december",
 )  # fmt: skip
+# German, Portuguese, Spanish, French, Italian and Dutch, except those spelled as in English.
 MONTHS_ABROAD = word_set(
     """
     januar februar märz mai juni juli oktober dezember janeiro fevereiro março abril maio junho
@@ -158,6 +161,7 @@ WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", 
 
 
 def _names(*languages: str) -> list[frozenset[str]]:
+    """Return the names of each month or day, from lists of all of them in several languages."""
     return [frozenset(names) for names in zip(*(names.split() for names in languages), strict=True)]
 
 
@@ -178,7 +182,7 @@ WEEKDAY_NAMES = _names(
     "mo di mi do fr sa so",
 )
 
-# What a turn that says when something happened is likely to hold.
+# Words of sentences that say when something happened.
 TIME_WORDS = (
     *MONTHS, *WEEKDAYS, "yesterday", "today", "tonight", "tomorrow", "last", "next", "ago", "since",
     "recently", "just", "week", "weeks", "weekend", "month", "months", "year", "years", "morning",
@@ -186,8 +190,8 @@ TIME_WORDS = (
     "thurs", "fri", "sat", "sun",
 )  # fmt: skip
 
-# Words in which people speak of themselves. "Me" is not among them: "explain it to me"
-# says nothing of anybody.
+# Words people use when they speak of themselves. "Me" is left out: "explain it to me"
+# says nothing about the speaker.
 FIRST_PERSON = word_set(
     """
     i im ive my mine we our ours ich mein meine meinen meinem meiner wir unser unsere eu meu
@@ -197,12 +201,13 @@ FIRST_PERSON = word_set(
     moja benim jag jeg
 """
 )
+# "I" or "we" in Chinese, Japanese and Korean.
 FIRST_PERSON_UNSPACED = re.compile(
     r"我|私|僕|わたし|(?<!\w)(?:저|나|내|제)(?:는|가|의)?(?!\w)|우리"
 )
 
-# What matters for long in a life: health, family, who one is, where one lives and
-# works, what is agreed on.
+# Words about what matters for long in a life: identity, health, family, home, work,
+# appointments.
 LIFE = word_set(
     """
     name called born allergic allergy allergies asthma diabetes diabetic diagnosed cancer
@@ -222,12 +227,13 @@ LIFE = word_set(
     врачу
 """
 )
+# The same in Chinese, Japanese and Korean: allergy, pregnant, married, moved, lives in, son …
 LIFE_UNSPACED = re.compile(
     "过敏|過敏|怀孕|妊娠|结婚|結婚|搬|住在|住んで|引っ越|儿子|息子|女儿|娘|医生|医者|预约|予約|工作|働|"
     "알레르기|임신|결혼|이사|아들|딸|예약|살고"
 )
 
-# With a day ahead in the same sentence, these words say what is meant to be done.
+# Words that mark an intention, in a sentence that also names a day to come.
 INTENDING = word_set(
     """
     will shall going gonna plan plans planning intend intends hope hopes werde werden wird plane
@@ -235,7 +241,7 @@ INTENDING = word_set(
 """
 )
 
-# Where one of these stands, the sentence may only suppose or wish what it says.
+# Words that mark a supposition or a wish: what such a sentence says may not be so.
 SUPPOSING = word_set(
     """
     if wish would might maybe perhaps imagine suppose pretend hypothetically wenn falls würde

@@ -82,7 +82,7 @@ class Endpoint:
         """Return advice about what to check when nothing answers."""
         if self.base_url is None:
             return "Check the network connection."
-        return "Check that it runs and that ANTHROPIC_BASE_URL is right."
+        return "Check that it runs and that its address (ANTHROPIC_BASE_URL) is right."
 
     def quote(self, words: object) -> str:
         """Return a server's message for display: short, on one line, without a key."""

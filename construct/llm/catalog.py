@@ -63,7 +63,7 @@ def is_known(name: str) -> bool:
 
 def is_claude(name: str) -> bool:
     """Return whether a model is Anthropic's. All of those read pictures, PDF and text."""
-    return is_known(name) or "claude" in name.lower()
+    return "claude" in name.lower()
 
 
 def main_model() -> str:

@@ -100,9 +100,9 @@ class Request:
 class WorkRequest:
     """One call of a worker model.
 
-    `user` is its whole input; the answer is lines of text. At each line end of the
-    streaming answer, `hopeless` is called with what has arrived. If it returns a
-    reason, the call ends there.
+    `system` holds the instructions, `user` the material; the answer is lines of text. As
+    the answer streams in, `hopeless` is called with what has arrived, at least at each
+    line end. If it returns a reason to give up, the call ends there.
     """
 
     system: str
@@ -176,7 +176,9 @@ class Model(Protocol):
     parameters: int | None
     """The number of the model's parameters, or None if unknown."""
     reads: frozenset[AttachmentKind]
-    """The kinds of files it can be sent. Of other files it gets the text or the line.
+    """The kinds of files it can be sent as they are.
+
+    In place of others it is sent their text, or a line that names the file.
     """
 
     def stream(self, request: Request) -> ReplyStream:

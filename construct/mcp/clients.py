@@ -41,10 +41,10 @@ def setting_for(client: Client, command: Sequence[str]) -> Setting:
 _KEYS = {Client.VSCODE: "servers", Client.ZED: "context_servers"}
 """The key for servers in a client's JSON settings, if it is not `mcpServers`."""
 _FILES = {
-    Client.CLAUDE_CODE: ".mcp.json in a project, or ~/.claude.json for all",
+    Client.CLAUDE_CODE: ".mcp.json in a project, or ~/.claude.json for all projects",
     Client.CLAUDE_DESKTOP: "claude_desktop_config.json (Settings, Developer, Edit Config)",
     Client.CURSOR: "~/.cursor/mcp.json",
-    Client.VSCODE: ".vscode/mcp.json, or your user's mcp.json",
+    Client.VSCODE: ".vscode/mcp.json in a project, or mcp.json (MCP: Open User Configuration)",
     Client.ZED: "~/.config/zed/settings.json",
     Client.CODEX: "~/.codex/config.toml",
 }

@@ -1,6 +1,6 @@
-"""The agenda: what is ahead, what is today, and plans whose outcome is unknown.
+"""Read the agenda: what is ahead, what is today, and plans whose outcome is unknown.
 
-Imports little, for `construct brief`.
+Imports little, so that `construct brief` starts fast.
 """
 
 import sqlite3
@@ -21,13 +21,14 @@ class AgendaItem:
     content: str
     stance: str
     when: str
-    """As it is stored: `2026-03-05`, `2026-03` or `2026`."""
+    """The time as it is stored: `2026-03-05`, `2026-03` or `2026`."""
     days: Period
+    """The first and the last day of that time."""
     state: AgendaState
 
     @property
     def is_vague(self) -> bool:
-        """True if it does not name a single day."""
+        """Whether its time is a month or a year rather than a single day."""
         return self.days.first != self.days.last
 
 
@@ -39,17 +40,18 @@ def read_agenda(db: sqlite3.Connection, today: date) -> list[AgendaItem]:
 def agenda_items(lines: Iterable[DatedLine], today: date) -> list[AgendaItem]:
     """Return the agenda items among these lines, sorted by last day. No I/O.
 
-    A month or a year is ahead through its last day. Of what has passed only plans stay.
+    A month or a year is ahead through its last day. Once an item's time has passed, only
+    plans stay.
     """
-    found = []
+    items = []
     for line in lines:
         if not is_when(line.when):
             continue
         days = parse_when(line.when)
         if days.last >= today or line.stance == Stance.PLANNED:
             state = _state(days, today)
-            found.append(AgendaItem(line.id, line.content, line.stance, line.when, days, state))
-    return sorted(found, key=lambda item: (item.days.last, item.days.first, item.id))
+            items.append(AgendaItem(line.id, line.content, line.stance, line.when, days, state))
+    return sorted(items, key=lambda item: (item.days.last, item.days.first, item.id))
 
 
 def _state(days: Period, today: date) -> AgendaState:

@@ -1,4 +1,4 @@
-"""How the memory works in one process: its settings, fitted to the main model."""
+"""Settings of memory work, fitted to the main model's context window."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -7,21 +7,23 @@ from construct.clock import Clock
 from construct.config import Settings, Thresholds
 from construct.memory.policy import fit_to
 from construct.memory.recall.meaning import Meaning, meaning_for
-from construct.memory.shown.frame import Frame
+from construct.memory.shown.view import Frame
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryConfig:
-    """Settings of memory work in one process, with thresholds for the main model."""
+    """Settings of memory work in one process."""
 
     thresholds: Thresholds
+    """Tokens at which work is due, fitted to the main model's context window."""
     scope: str
     clock: Clock
     daily_usd: float
+    """Limit of what the memory workers may cost in a day."""
     rules_file: Path | None = None
     """The user's rules for what to remember or leave out; may be empty."""
     meaning: Meaning | None = field(default=None, compare=False)
-    """Compares by meaning in recall; None for words alone."""
+    """Lets recall compare texts by meaning; None if it uses words alone."""
 
     @property
     def frame(self) -> Frame:

@@ -8,25 +8,26 @@ from construct.clock import Clock, to_text
 from construct.errors import ConstructError, UsageError
 from construct.language.dates import in_past, mentioned_days
 from construct.language.named_periods import named_periods
-from construct.language.terms import normal_form, opening_names, terms, tokens, words
+from construct.language.terms import opening_names, terms
+from construct.language.words import normal_form, tokens, words
 from construct.memory.promotion import promote
 from construct.memory.shown.lines import line_tokens
-from construct.store import cycles, provenance
-from construct.store import observations as rows
+from construct.store import cycles, observations, provenance
 from construct.store.database import transaction
 from construct.store.records import Observation
 from construct.text import one_line, storable
 from construct.vocabulary import Relation, Settled, Stance
 
+# " (done)" in "Dentist (done)", and " (moved to 2026-03-05)"
 _REMARK = re.compile(r" \((?:done|cancelled|moved to [0-9-]+)\)$")
 
 
 def edit(db: sqlite3.Connection, observation_id: int, text: str, clock: Clock) -> int:
     """Replace an observation by the user's own words. Return the new observation's id.
 
-    It has all messages of the old one as sources, and no worker may overrule it. It
-    keeps the day, unless the new words name another one, and a plan stays a plan,
-    unless the new words are in the past tense. Raises UsageError for blank text,
+    The new observation has all messages of the old one as sources, and no worker may
+    overrule it. It keeps the day, unless the new words name another one, and a plan stays
+    a plan, unless the new words are in the past tense. Raises UsageError for blank text,
     ConstructError if the observation has been replaced already.
     """
     content = one_line(storable(text))
@@ -47,7 +48,7 @@ def edit(db: sqlite3.Connection, observation_id: int, text: str, clock: Clock) -
         return _replace(db, old, new, clock, settled)
 
 
-def settle(db: sqlite3.Connection, observation_id: int, how: Settled, clock: Clock) -> int:
+def settle(db: sqlite3.Connection, observation_id: int, outcome: Settled, clock: Clock) -> int:
     """Mark a plan as done or cancelled. Return the new observation's id.
 
     This is an edit by the user. The observation keeps its day and is no longer due.
@@ -55,8 +56,8 @@ def settle(db: sqlite3.Connection, observation_id: int, how: Settled, clock: Clo
     """
     with transaction(db):
         old = in_force(db, observation_id)
-        new = old._replace(content=_remarked(old.content, how), stance=Stance.STATED)
-        return _replace(db, old, new, clock, cycles.settled_notes(how))
+        new = old._replace(content=_with_remark(old.content, outcome), stance=Stance.STATED)
+        return _replace(db, old, new, clock, cycles.settled_notes(outcome))
 
 
 def move(db: sqlite3.Connection, observation_id: int, when: str, clock: Clock) -> int:
@@ -67,16 +68,13 @@ def move(db: sqlite3.Connection, observation_id: int, when: str, clock: Clock) -
     """
     with transaction(db):
         old = in_force(db, observation_id)
-        content = _remarked(old.content, f"moved to {when}")
+        content = _with_remark(old.content, f"moved to {when}")
         new = old._replace(content=content, referenced_date=when)
         return _replace(db, old, new, clock)
 
 
-def _remarked(content: str, remark: str) -> str:
-    """Return the text with a remark such as "(done)" at its end.
-
-    It replaces an earlier remark.
-    """
+def _with_remark(content: str, remark: str) -> str:
+    """Return the text with a remark such as "(done)" in place of an earlier one."""
     return f"{_REMARK.sub('', content)} ({remark})"
 
 
@@ -100,10 +98,10 @@ def _replace(
     )
     values = new._replace(token_count=line_tokens(new))._asdict()
     del values["id"], values["uid"]
-    new_id = rows.insert_observation(db, values)
+    new_id = observations.insert_observation(db, values)
     assert new_id is not None  # no rule forbids the user's own words
-    rows.link_messages(db, new_id, [m.id for m in provenance.messages_behind(db, [old.id])])
-    rows.supersede(db, [old.id], cycle_id, now)
+    observations.link_messages(db, new_id, [m.id for m in provenance.messages_behind(db, [old.id])])
+    observations.supersede(db, [old.id], cycle_id, now)
     provenance.link_replaced(db, [(new_id, old.id)], Relation.EDIT, cycle_id)
     provenance.inherit_links(db, old.id, new_id)
     promote(db, now)
@@ -112,13 +110,13 @@ def _replace(
 
 def lost_terms(old: str, new: str) -> list[str]:
     """Return the names and numbers of the old text that the new one lacks."""
-    wanted = (terms(old) | opening_names(old)) - {*words(new), "user"}
-    lost: dict[str, str] = {}
+    missing = (terms(old) | opening_names(old)) - {*words(new), "user"}
+    as_written: dict[str, str] = {}
     for match in tokens(old):
         word = normal_form(match.group())
-        if word in wanted:
-            lost.setdefault(word, match.group())
-    return list(lost.values())
+        if word in missing:
+            as_written.setdefault(word, match.group())
+    return list(as_written.values())
 
 
 def pin(db: sqlite3.Connection, observation_id: int, *, off: bool = False) -> Observation:
@@ -128,23 +126,24 @@ def pin(db: sqlite3.Connection, observation_id: int, *, off: bool = False) -> Ob
     """
     with transaction(db):
         in_force(db, observation_id)
-        rows.set_pinned(db, observation_id, pinned=not off)
-        return rows.observation(db, observation_id)
+        observations.set_pinned(db, observation_id, pinned=not off)
+        return observations.observation(db, observation_id)
 
 
 def in_force(db: sqlite3.Connection, observation_id: int) -> Observation:
     """Return an observation that is active or pending.
 
-    Raises ConstructError if it is not, with what replaced it.
+    Raises ConstructError if it is superseded, with the ids of what replaced it.
     """
-    found = rows.observation(db, observation_id)
-    if found.state != "superseded":
-        return found
-    instead = provenance.successors(db, found, lambda o: o.state != "superseded")
-    if instead:
-        listed = ", ".join(str(o.id) for o in sorted(instead, key=lambda o: o.id))
+    observation = observations.observation(db, observation_id)
+    if observation.state != "superseded":
+        return observation
+    successors = provenance.successors(db, observation, lambda o: o.state != "superseded")
+    if successors:
+        ids = ", ".join(str(i) for i in sorted(o.id for o in successors))
+        instead = ids if len(successors) == 1 else "one of these"
         raise ConstructError(
-            f"Observation {observation_id} was replaced by {listed}.\nName that one instead."
+            f"Observation {observation_id} was replaced by {ids}.\nUse {instead} instead."
         )
     raise ConstructError(
         f"Observation {observation_id} is no longer active: it was undone or dropped.\n"
@@ -158,23 +157,31 @@ def _day_meant(old: Observation, content: str, today: date) -> str | None:
     A day that the old text named too is not another one, even if "on Friday" would mean
     a different day by now.
     """
-    said = date.fromisoformat(old.observation_date)
-    kept = old.referenced_date
-    if kept in {day.isoformat() for day in mentioned_days(content, said)}:
-        return kept
-    named = [day.isoformat() for day in mentioned_days(content, today)]
-    before = [day.isoformat() for day in mentioned_days(old.content, said)]
-    before_today = [day.isoformat() for day in mentioned_days(old.content, today)]
-    if new := [day for day in named if day not in (*before, *before_today)]:
-        return new[0]
-    if named and kept in before:  # the new words leave it out, and name another that stood there
-        return named[0]
-    if kept and not named:
-        months = _months(content)
-        return next((m for m in months if m not in (*_months(old.content), kept[:7])), kept)
-    return kept
+    observed_on = date.fromisoformat(old.observation_date)
+    old_day = old.referenced_date
+    new_days = _days_in(content, today)
+    if old_day in _days_in(content, observed_on):
+        return old_day
+    days_of_old_text = _days_in(old.content, observed_on)
+    known_days = (*days_of_old_text, *_days_in(old.content, today))
+    if others := [day for day in new_days if day not in known_days]:
+        return others[0]
+    if new_days and old_day in days_of_old_text:
+        # The new text leaves the old day out, and names another that the old text named too.
+        return new_days[0]
+    if old_day and not new_days:
+        known_months = (*_months_in(old.content), old_day[:7])
+        other_months = [month for month in _months_in(content) if month not in known_months]
+        return other_months[0] if other_months else old_day
+    return old_day
 
 
-def _months(text: str) -> list[str]:
+def _days_in(text: str, today: date) -> list[str]:
+    """Return the days that a text written on `today` mentions."""
+    return [day.isoformat() for day in mentioned_days(text, today)]
+
+
+def _months_in(text: str) -> list[str]:
+    """Return the months that a text names without a day, as `2026-03`."""
     months = [p for p in named_periods(text) if not p.yearly and 0 < (p.last - p.first).days < 31]
     return [p.first.isoformat()[:7] for p in months]

@@ -1,4 +1,4 @@
-"""Decide what memory work is due. No I/O: it depends on the situation alone.
+"""Decide what memory work is due. No I/O: everything it depends on is an argument.
 
 See docs/memory.md, "What happens in a turn".
 """
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 LEFTOVER_TOKENS = 200
 """Unobserved tokens above which a conversation is observed when it is left or cold."""
 REFLECT_REGARDLESS = 1.5
+"""Factor of the reflector's threshold at which it runs, though it rewrites the prefix."""
 REGROWTH = 1.25
 """Factor by which the tokens must grow before the next reflection.
 
 It applies after a reflection that failed or saved less than a quarter.
 """
 LIVES: dict["CacheLife", timedelta] = {"5m": timedelta(minutes=5), "1h": timedelta(hours=1)}
+"""Lifetimes of the prompt cache that a request can ask for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,68 +36,72 @@ class Situation:
     window_tokens: int = 0
     active_tokens: int = 0
     compactable: bool = False
-    """Whether compacting would commit an observation or let messages leave the window.
-    """
+    """Whether compacting would commit an observation or let messages leave the window."""
     reflect_from: int = 0
-    """Active tokens below which no reflection runs, because of the last one's outcome.
-    """
+    """Active tokens below which no reflection runs, because of the last one's outcome."""
     held: bool = False
-    """Whether the observer was undone and less than a threshold has been said since."""
+    """Whether observing waits: it was undone, and less than a threshold was said since."""
     cold: bool = False
+    """Whether the prompt cache has expired."""
     leaving: bool = False
+    """Whether the user is leaving the conversation."""
     rewriting: bool = False
     """Whether a compaction has just rewritten the prefix, which makes changes cheap."""
 
 
-def due(s: Situation, t: Thresholds) -> tuple[WorkKind, ...]:
+def due(situation: Situation, thresholds: Thresholds) -> tuple[WorkKind, ...]:
     """Return the work that is due, in the order to do it."""
     work: list[WorkKind] = []
-    if observing_is_due(s, t):
+    if observing_is_due(situation, thresholds):
         work.append(WorkKind.OBSERVE)
-    if compacting_is_due(s, t):
+    if compacting_is_due(situation, thresholds):
         work.append(WorkKind.COMPACT)
-    if reflecting_is_due(s, t):
+    if reflecting_is_due(situation, thresholds):
         work.append(WorkKind.REFLECT)
     return tuple(work)
 
 
-def observing_is_due(s: Situation, t: Thresholds) -> bool:
+def observing_is_due(situation: Situation, thresholds: Thresholds) -> bool:
     """Return whether an observer should run."""
-    at_rest = s.cold or s.leaving
-    least = min(t.observer, LEFTOVER_TOKENS + 1) if at_rest else t.observer
-    return not s.held and s.unobserved_tokens >= least
+    needed_tokens = thresholds.observer
+    if situation.cold or situation.leaving:
+        needed_tokens = min(needed_tokens, LEFTOVER_TOKENS + 1)
+    return not situation.held and situation.unobserved_tokens >= needed_tokens
 
 
-def compacting_is_due(s: Situation, t: Thresholds) -> bool:
+def compacting_is_due(situation: Situation, thresholds: Thresholds) -> bool:
     """Return whether observations should replace their messages."""
-    return s.compactable and (s.window_tokens >= t.compact or s.cold or s.leaving)
+    is_full = situation.window_tokens >= thresholds.compact
+    return situation.compactable and (is_full or situation.cold or situation.leaving)
 
 
-def reflecting_is_due(s: Situation, t: Thresholds) -> bool:
+def reflecting_is_due(situation: Situation, thresholds: Thresholds) -> bool:
     """Return whether the reflector should run.
 
     It runs when the prefix is rewritten anyway, or at one and a half thresholds.
     """
-    if s.active_tokens < max(t.reflector, s.reflect_from):
+    if situation.active_tokens < max(thresholds.reflector, situation.reflect_from):
         return False
-    return s.rewriting or s.cold or s.active_tokens >= REFLECT_REGARDLESS * t.reflector
+    is_urgent = situation.active_tokens >= REFLECT_REGARDLESS * thresholds.reflector
+    return situation.rewriting or situation.cold or is_urgent
 
 
-def blocks(s: Situation, t: Thresholds) -> bool:
+def must_wait(situation: Situation, thresholds: Thresholds) -> bool:
     """Return whether a turn must wait for the observer.
 
     It need not wait if the window is full of messages that are observed already.
     """
-    limit = t.block_after * t.compact
-    helps = s.unobserved_tokens >= t.observer or s.window_tokens - s.unobserved_tokens < limit
-    return s.window_tokens >= limit and helps and not s.held
+    limit = thresholds.block_after * thresholds.compact
+    observed_tokens = situation.window_tokens - situation.unobserved_tokens
+    helps = situation.unobserved_tokens >= thresholds.observer or observed_tokens < limit
+    return situation.window_tokens >= limit and helps and not situation.held
 
 
 def is_cold(last_request: datetime | None, life: str | None, now: datetime) -> bool:
-    """Return whether the prompt cache has expired.
+    """Return whether nothing was sent for longer than the prompt cache's lifetime.
 
-    It has if nothing was sent for longer than its lifetime. A request in the future was
-    sent before the clock was set back: its distance from now counts in the same way.
+    A request in the future was sent before the clock was set back: its distance from now
+    counts in the same way.
     """
     return last_request is None or abs(now - last_request) > lifetime(life)
 
@@ -110,17 +116,17 @@ def lifetime(life: str | None) -> timedelta:
 def choose_life(user_times: list[datetime]) -> "CacheLife":
     """Return the cache life that pays, judged by recent message times.
 
-    A write for an hour costs 0.75 of the input price more than one for five minutes, a
-    miss 1.15 times the whole prefix. With 200 new tokens a turn and a prefix of 5,000,
-    one pause between the two lives in forty turns is enough. One among the last dozen
-    is taken as a sign.
+    Writing to the cache for an hour costs 0.75 of the input price more than for five
+    minutes; a miss costs 1.15 of the input price for the whole prefix. With 200 new tokens
+    a turn and a prefix of 5,000, an hour pays once one pause in forty is between five
+    minutes and an hour. One among the times given is taken as a sign.
     """
     pauses = [later - earlier for earlier, later in pairwise(sorted(user_times))]
     return "1h" if any(LIVES["5m"] < pause <= LIVES["1h"] for pause in pauses) else "5m"
 
 
 def fit_to(thresholds: Thresholds, context_window: int) -> Thresholds:
-    """Return thresholds in proportion, to fit half of a small context window."""
+    """Return thresholds reduced in proportion, to fit half of a small context window."""
     needed = thresholds.budget + thresholds.block_after * thresholds.compact
     share = 0.5 * context_window / needed
     if share >= 1:

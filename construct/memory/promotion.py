@@ -1,6 +1,6 @@
-"""Memories: facts stored by hand or promoted from observations.
+"""Store memories: facts kept on request, and facts promoted from observations.
 
-Each fact is stored once. A memory stored by hand stays until the user forgets it. A
+Each fact is stored once. A memory kept on request stays until the user forgets it. A
 promoted memory follows its observation: it is inactive while the observation is
 superseded or withheld, and the memory of the observation that replaced it takes over.
 `promote` does that for all memories, whatever has changed since, and may be called at
@@ -17,8 +17,7 @@ from construct.language.dates import referenced_date
 from construct.language.fact_match import fact_key
 from construct.language.index_words import index_words
 from construct.language.wordlists import NOTE_STOP_WORDS
-from construct.store import observations as rows
-from construct.store import provenance
+from construct.store import observations, provenance
 from construct.store.memories import (
     NewMemory,
     get_memory,
@@ -27,7 +26,7 @@ from construct.store.memories import (
     memories_to_revive,
     memories_without_ground,
     memory_of_observation,
-    replace_memory,
+    record_successor,
     revive_memory,
     supersede_memory,
     unpromoted_observations,
@@ -37,8 +36,10 @@ from construct.text import one_line, storable
 from construct.vocabulary import MemoryOrigin, Stance
 
 _CANDIDATES = 40
+"""Limit of memories that are compared with a new one."""
 _MAX_WORDS = 60
-_CATEGORY_SIGNS = {
+"""Words of a fact by which those memories are found."""
+_CATEGORY_PATTERNS = {
     "health": r"allerg\w+|asthma|diabet\w+|doctor|dentist|medic\w+|surgery|pregnan\w+|"
     r"intoleran\w+|vegan|vegetarian|ill",
     "plan": r"will|plans? to|going to|appointment|booked|flight|meeting|deadline|tomorrow",
@@ -48,6 +49,7 @@ _CATEGORY_SIGNS = {
     r"sons?|daughters?|child\w*|kids?|friends?|married|name is|called|birthday",
     "place": r"lives? in|lives? at|moved to|address|born in|based in|house|flat|apartment",
 }
+"""Patterns of whole words by which a category is guessed. The first that matches counts."""
 
 
 def remember(
@@ -55,8 +57,8 @@ def remember(
 ) -> Memory:
     """Store what the user or the main model wants to keep, and return the memory.
 
-    If a memory says the same thing already, that one is returned. Needs a transaction
-    of the caller's. Raises UsageError for blank content, ConstructError if the user's
+    If a memory says the same thing already, that one is returned. Runs in the caller's
+    transaction. Raises UsageError for blank content, ConstructError if the user's
     rules forbid what the main model wants to keep.
     """
     text = one_line(storable(content))
@@ -77,32 +79,33 @@ def remember(
 def promote(db: sqlite3.Connection, now: str) -> None:
     """Make promoted memories agree with the observations that are active now.
 
-    Needs a transaction of the caller's.
+    Runs in the caller's transaction.
     """
     without_ground = memories_without_ground(db)
     for memory, observation in without_ground:
         supersede_memory(db, memory.id, observation.superseded_at or now)
     for memory, observation in without_ground:
-        if successor := _active_successor(db, observation):
-            known = memory_of_observation(db, successor.id)
-            category = memory.category
-            by = known.id if known else _promote(db, successor, now, category)
-            if by is not None:
-                replace_memory(db, memory.id, by)
+        successor = _active_successor(db, observation)
+        if successor is None:
+            continue
+        promoted = memory_of_observation(db, successor.id)
+        new_id = promoted.id if promoted else _promote(db, successor, now, memory.category)
+        if new_id is not None:
+            record_successor(db, memory.id, new_id)
     for memory in memories_to_revive(db):
         same = _same_in_force(db, memory, memory.created_at)
         if same is None:
             revive_memory(db, memory.id)
         else:
-            replace_memory(db, memory.id, same.id)
+            record_successor(db, memory.id, same.id)
     for observation in unpromoted_observations(db):
         _promote(db, observation, now)
 
 
 def _active_successor(db: sqlite3.Connection, old: Observation) -> Observation | None:
     """Return the active observation that finally replaced a superseded one."""
-    found = provenance.successors(db, old, lambda o: o.state != "superseded", outdating=False)
-    return next((o for o in found if o.state == "active" and not o.withheld), None)
+    successors = provenance.successors(db, old, lambda o: o.state != "superseded", outdating=False)
+    return next((o for o in successors if o.state == "active" and not o.withheld), None)
 
 
 def _promote(
@@ -124,31 +127,30 @@ def _promote(
 
 
 def _same_in_force(
-    db: sqlite3.Connection, one: NewMemory | Memory, stored_at: str
+    db: sqlite3.Connection, memory: NewMemory | Memory, stored_at: str
 ) -> Memory | None:
-    fact = _fact_of(db, one, stored_at)
-    said = index_words(one.content)
-    telling = [word for word in said if word not in NOTE_STOP_WORDS] or said
-    near = memories_in_force_like(
-        db, " OR ".join(f'"{word}"' for word in telling[:_MAX_WORDS]), _CANDIDATES
-    )
-    return next((m for m in near if _fact_of(db, m, m.created_at) == fact), None)
+    """Return the active memory that says the same thing, if there is one."""
+    fact = _fact_of(db, memory, stored_at)
+    words = index_words(memory.content)
+    content_words = [word for word in words if word not in NOTE_STOP_WORDS] or words
+    any_word = " OR ".join(f'"{word}"' for word in content_words[:_MAX_WORDS])
+    candidates = memories_in_force_like(db, any_word, _CANDIDATES)
+    return next((m for m in candidates if _fact_of(db, m, m.created_at) == fact), None)
 
 
-def _fact_of(db: sqlite3.Connection, one: NewMemory | Memory, stored_at: str) -> Hashable:
-    if one.observation_id is not None:
-        o = rows.observation(db, one.observation_id)
-        return fact_key(one.content, o.observation_date, o.referenced_date)
-    said_on = stored_at[:10]
-    day = referenced_date(one.content, date.fromisoformat(said_on))
-    return fact_key(one.content, said_on, day.isoformat() if day else None)
+def _fact_of(db: sqlite3.Connection, memory: NewMemory | Memory, stored_at: str) -> Hashable:
+    """Return a key that is equal for memories that say the same thing."""
+    if memory.observation_id is not None:
+        o = observations.observation(db, memory.observation_id)
+        return fact_key(memory.content, o.observation_date, o.referenced_date)
+    stored_on = stored_at[:10]
+    day = referenced_date(memory.content, date.fromisoformat(stored_on))
+    return fact_key(memory.content, stored_on, day.isoformat() if day else None)
 
 
 def category_of(content: str) -> str:
     """Guess the category of a sentence from a few plain words, or return `other`."""
-    found = (
-        category
-        for category, signs in _CATEGORY_SIGNS.items()
-        if re.search(rf"(?i)\b(?:{signs})\b", content)
-    )
-    return next(found, "other")
+    for category, pattern in _CATEGORY_PATTERNS.items():
+        if re.search(rf"(?i)\b(?:{pattern})\b", content):
+            return category
+    return "other"

@@ -1,8 +1,4 @@
-"""Trace an observation to its messages through every generation, and list its history.
-
-The history says when it was said, noted, joined, checked, kept back, replaced, edited or
-undone.
-"""
+"""Trace an observation to its messages through every generation, and list its history."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -12,7 +8,7 @@ from construct.store import cycles, observations, provenance
 from construct.store.attachments import attachments_of
 from construct.store.provenance import Successor
 from construct.store.records import Cycle, Message, Observation, StoredAttachment
-from construct.vocabulary import CycleKind, CycleStatus
+from construct.vocabulary import CycleKind, CycleStatus, Relation
 
 _MAX_MESSAGES = 12
 """Messages that the history of an observation lists."""
@@ -57,20 +53,24 @@ class Trace:
     """The files that came with the messages."""
 
 
-def why(db: sqlite3.Connection, observation_id: int) -> Trace:
+def trace_observation(db: sqlite3.Connection, observation_id: int) -> Trace:
     """Return the sources of an observation and its history.
 
     Raises NotFoundError if there is no such observation.
     """
-    found = observations.observation(db, observation_id)
+    observation = observations.observation(db, observation_id)
     sources = provenance.sources_nearest_first(db, observation_id)
     messages = provenance.messages_behind(db, [observation_id])
+    history = [
+        *_origin_events(db, observation, messages),
+        *_later_events(db, observation),
+    ]
     return Trace(
-        found,
+        observation,
         tuple(sources),
         tuple(messages),
-        _tree(db, [found, *sources]),
-        life=tuple(sorted(_life(db, found, messages), key=lambda event: event.at)),
+        _tree(db, [observation, *sources]),
+        life=tuple(sorted(history, key=lambda event: event.at)),
         attachments=tuple(attachments_of(db, messages)),
     )
 
@@ -91,12 +91,9 @@ def nodes_in_order(root: Node) -> Iterator[tuple[int, Node, bool]]:
             stack += [(depth + 1, source) for source in reversed(node.sources)]
 
 
-def _tree(db: sqlite3.Connection, members: Sequence[Observation]) -> Node:
-    """Return the node of the first of `members`.
-
-    `members` are that observation and all that it was condensed from.
-    """
-    ids = [o.id for o in members]
+def _tree(db: sqlite3.Connection, observations: Sequence[Observation]) -> Node:
+    """Return the node of the first observation; the others are all its sources."""
+    ids = [o.id for o in observations]
     messages = {m.id: m for m in provenance.messages_behind(db, ids)}
     cited: dict[int, list[Message]] = {i: [] for i in ids}
     for observation_id, message_id in provenance.message_links(db, ids):
@@ -105,73 +102,73 @@ def _tree(db: sqlite3.Connection, members: Sequence[Observation]) -> Node:
     for observation_id, source_id in provenance.source_links(db, ids):
         source_ids[observation_id].append(source_id)
     nodes: dict[int, Node] = {}
-    for o in sorted(members, key=lambda o: (o.generation, o.id)):  # sources come first
+    for o in sorted(observations, key=lambda o: (o.generation, o.id)):  # sources come first
         below = tuple(nodes[i] for i in source_ids[o.id] if i in nodes)
         nodes[o.id] = Node(o, tuple(cited[o.id]), below)
-    return nodes[members[0].id]
+    return nodes[observations[0].id]
 
 
-def _life(
+def _origin_events(
     db: sqlite3.Connection, o: Observation, messages: Sequence[Message]
 ) -> Iterator[LifeEvent]:
+    """Yield how an observation came about: what was said, and who noted and checked it."""
     cycle = cycles.get_cycle(db, o.cycle_id)
-    yield from _beginnings(db, o, cycle, messages)
+    for m in messages[:_MAX_MESSAGES]:
+        yield LifeEvent(m.created_at, "said", f"message:{m.id} {m.role}: {m.text}")
+    source_ids = [str(source_id) for _, source_id in provenance.source_links(db, [o.id])]
+    if o.origin == "user":
+        yield LifeEvent(o.created_at, "edited", f"you wrote: {o.content}")
+    elif source_ids:
+        text = f"from {', '.join(source_ids)} by {_cycle_name(cycle)}"
+        yield LifeEvent(o.created_at, "joined", text)
+    else:
+        yield LifeEvent(o.created_at, "noted", f"by {_cycle_name(cycle)}")
+    replaced = provenance.replaced_observations(db, o.id)
+    for old in replaced:
+        yield LifeEvent(o.committed_at or o.created_at, "replaced", f"{old.id}: {old.content}")
+    verifier = provenance.checked_by(db, cycle.id)
+    if verifier and (o.generation or replaced):
+        yield LifeEvent(o.created_at, "checked", f"by {verifier}")
+
+
+def _later_events(db: sqlite3.Connection, o: Observation) -> Iterator[LifeEvent]:
+    """Yield what happened to an observation after it was made."""
     successors = provenance.successor_history(db, o.id)
-    for one in successors:
-        yield from _succession(one)
+    for successor in successors:
+        yield _succession_event(successor)
+        cycle = successor.cycle
+        if cycle.status == CycleStatus.REVERTED and cycle.reverted_at:
+            yield LifeEvent(cycle.reverted_at, "undone", f"{_cycle_name(cycle)} was taken back")
     for at, note in provenance.notes_quoting(db, o.content):
         yield LifeEvent(at, "kept back", note)
     for at in provenance.withheld_at(db, o.id):
         yield LifeEvent(at, "withheld", "you asked to forget it")
     if not o.superseded_at or o.superseded_by is None:
         return
+    cycle = cycles.get_cycle(db, o.superseded_by)
     if o.superseded_by == o.cycle_id:
-        yield LifeEvent(o.superseded_at, "undone", f"{_named(cycle)} was taken back")
-    elif o.superseded_by not in {one.cycle.id for one in successors}:
-        ended = cycles.get_cycle(db, o.superseded_by)
-        yield LifeEvent(o.superseded_at, "dropped", f"by {_named(ended)}: no longer of use")
+        yield LifeEvent(o.superseded_at, "undone", f"{_cycle_name(cycle)} was taken back")
+    elif all(o.superseded_by != successor.cycle.id for successor in successors):
+        text = f"by {_cycle_name(cycle)}, as no longer of use"
+        yield LifeEvent(o.superseded_at, "dropped", text)
 
 
-def _beginnings(
-    db: sqlite3.Connection, o: Observation, cycle: Cycle, messages: Sequence[Message]
-) -> Iterator[LifeEvent]:
-    for m in messages[:_MAX_MESSAGES]:
-        yield LifeEvent(m.created_at, "said", f"message:{m.id} {m.role}: {m.text}")
-    sources = [str(source) for _, source in provenance.source_links(db, [o.id])]
-    if o.origin == "user":
-        yield LifeEvent(o.created_at, "edited", f"you wrote: {o.content}")
-    elif sources:
-        made = f"from {', '.join(sources)} by {_named(cycle)}"
-        yield LifeEvent(o.created_at, "joined", made)
-    else:
-        yield LifeEvent(o.created_at, "noted", f"by {_named(cycle)}")
-    replaced = provenance.replaced_observations(db, o.id)
-    for old in replaced:
-        words = f"took the place of {old.id}: {old.content}"
-        yield LifeEvent(o.committed_at or o.created_at, "replaced", words)
-    checker = provenance.checked_by(db, cycle.id)
-    if checker and (o.generation or replaced):
-        yield LifeEvent(o.created_at, "checked", f"by {checker}")
+def _succession_event(successor: Successor) -> LifeEvent:
+    """Return how an observation was replaced by its successor."""
+    cycle = successor.cycle
+    at = cycle.finished_at or cycle.started_at
+    newer = f"{successor.observation.id}: {successor.observation.content}"
+    match successor.relation:
+        case Relation.EDIT:
+            return LifeEvent(at, "edited", f"into {newer}")
+        case Relation.SAME:
+            return LifeEvent(at, "repeated", f"by {newer}")
+        case Relation.OUTDATED:
+            return LifeEvent(at, "replaced", f"by {newer}")
+    return LifeEvent(at, "joined", f"into {newer}")
 
 
-_SUCCESSION = {
-    "edit": ("edited", "into"),
-    "same": ("repeated", "by"),
-    "outdated": ("replaced", "by"),
-    "source": ("joined", "into"),
-}
-"""What became of an observation, by the relation to what took its place."""
-
-
-def _succession(one: Successor) -> Iterator[LifeEvent]:
-    event, how = _SUCCESSION[one.relation]
-    at = one.cycle.finished_at or one.cycle.started_at
-    yield LifeEvent(at, event, f"{how} {one.observation.id}: {one.observation.content}")
-    if one.cycle.status == CycleStatus.REVERTED and one.cycle.reverted_at:
-        yield LifeEvent(one.cycle.reverted_at, "undone", f"{_named(one.cycle)} was taken back")
-
-
-_CYCLES = {
+_WORKERS = {
     CycleKind.OBSERVER: "the observer",
     CycleKind.REFLECTOR: "the reflector",
     CycleKind.EDIT: "your edit",
@@ -179,8 +176,10 @@ _CYCLES = {
 }
 
 
-def _named(cycle: Cycle) -> str:
-    kind = CycleKind(cycle.kind)
-    if kind is CycleKind.EDIT or not cycle.model:
-        return _CYCLES[kind]
-    return f"{_CYCLES[kind]} ({'without a model' if cycle.model == 'extractive' else cycle.model})"
+def _cycle_name(cycle: Cycle) -> str:
+    """Return who ran a cycle, such as "the observer (claude-haiku-5)"."""
+    worker = _WORKERS[CycleKind(cycle.kind)]
+    if cycle.kind == CycleKind.EDIT or not cycle.model:
+        return worker
+    model = "without a model" if cycle.model == "extractive" else cycle.model
+    return f"{worker} ({model})"

@@ -1,7 +1,7 @@
 """Build the request of one turn from the database.
 
-Refreshes what a conversation's model is shown where that is due (compacting included),
-reads it, and assembles the request. All of it runs inside the caller's transaction.
+`RequestBuilder` compacts the conversation if that is due, reads what the model is shown,
+and assembles the request. All of it runs inside the caller's transaction.
 """
 
 import sqlite3
@@ -32,19 +32,22 @@ from construct.store.usage import token_factor
 from construct.vocabulary import MemorySetting
 
 STAND_IN = "(your next message)"
+"""The user's message in a request that is only shown, by `/context`."""
 UnstoredFiles = Mapping[int, Sequence[File]]
-"""Attachments of messages that are not stored, by message."""
-_REPLY_TOKENS = 8192
-_REPLY_SHARE = 8
-"""The reply gets this part of the context window at most.
+"""Attachments of messages that are not stored, by message id."""
+_MAX_REPLY_TOKENS = 8192
+_MAX_REPLY_SHARE = 8
+"""The reply gets at most one part in this many of the context window.
 
 A small model that is not stopped goes on for ever, and slowly.
 """
 SMALL_WINDOW = 32_768
-"""Models below this get a few plain sentences to go by: long guidance only confuses
-them.
+"""Models with a smaller context window get a few plain sentences and no tools.
+
+Long instructions only confuse them.
 """
 _MARGIN = 300
+"""Tokens that are left unused, because token counts are estimates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,11 @@ class RequestBuilder:
     def refresh(
         self, db: sqlite3.Connection, conversation_id: int, situation: policy.Situation | None
     ) -> None:
-        """Compact what is due: when the window is full, or the cache is cold anyway."""
+        """Compact the conversation if that is due.
+
+        If not and the prompt cache is cold, only show the observations made since, since
+        the prefix has to be sent again anyway.
+        """
         if situation is None:
             return
         is_due = self.settings.memory == MemorySetting.ON and policy.compacting_is_due(
@@ -85,18 +92,20 @@ class RequestBuilder:
         words: str,
         answering: tuple[int, ...] = (),
     ) -> TurnContext:
-        """Return what holds for a turn with these words; `answering` as in `gather`."""
+        """Return the context of a turn with these words; `answering` as in `gather`."""
         if not self._uses_memory:
             return self._bare_context()
         with snapshot(db):  # one read lock for many queries, and SQLite keeps its page cache
             return gather(db, conversation_id, words, self.config, answering)
 
-    def request(self, db: sqlite3.Connection, words: Message, turn_context: TurnContext) -> Request:
+    def request(
+        self, db: sqlite3.Connection, message: Message, turn_context: TurnContext
+    ) -> Request:
         """Return the request that ends with a stored message."""
-        conversation_id = words.conversation_id
-        messages = self._messages(db, conversation_id, words.id)
-        if all(m.id != words.id for m in messages):  # asked again after it left the window
-            messages.append(words)
+        conversation_id = message.conversation_id
+        messages = self._messages(db, conversation_id, message.id)
+        if all(m.id != message.id for m in messages):  # answered again after it left the window
+            messages.append(message)
         return self._assemble(
             db,
             self._blocks(db, conversation_id),
@@ -105,7 +114,7 @@ class RequestBuilder:
             self._cache_life(db, conversation_id),
         )
 
-    def unstored(
+    def unstored_request(
         self,
         db: sqlite3.Connection,
         conversation_id: int | None,
@@ -113,23 +122,24 @@ class RequestBuilder:
         new: Message,
         files: UnstoredFiles = MappingProxyType({}),
     ) -> Request:
-        """Return the request for words that are not stored, after others (`said`).
+        """Return the request that ends with a message that is not stored.
 
-        Without a conversation it is what the first turn of a new one would send.
+        `said`: earlier messages that are not stored either. Without a conversation, it is
+        the request that the first turn of a new one would send.
         """
-        words = new.content
         if conversation_id is None:
             blocks = opening_blocks(db, self.config.frame) if self._uses_memory else ()
             life = policy.choose_life([])
             return self._assemble(db, blocks, [*said, new], self._bare_context(), life, files)
         self.refresh(db, conversation_id, self.situation(db, conversation_id))
         messages = [*self._messages(db, conversation_id, LAST), *said, new]
-        gathered = self.turn_context(db, conversation_id, "" if words == STAND_IN else words)
+        words = "" if new.content == STAND_IN else new.content
+        turn_context = self.turn_context(db, conversation_id, words)
         return self._assemble(
             db,
             self._blocks(db, conversation_id),
             messages,
-            gathered,
+            turn_context,
             self._cache_life(db, conversation_id),
             files,
         )
@@ -147,19 +157,20 @@ class RequestBuilder:
         life: CacheLife,
         unstored_files: UnstoredFiles = MappingProxyType({}),
     ) -> Request:
-        """Return the request, without the oldest turns where the window is too small.
+        """Return the request, without the oldest turns if the context window is too small.
 
-        Once turns are left out, every request begins differently: the last cache mark
-        is taken off, since that entry would be written and never read.
+        Once turns are left out, every request begins differently. Then the last cache mark
+        is removed, since its cache entry would be written and never read.
         """
         system = self._system()
         window = self.model.context_window
-        reply = min(_REPLY_TOKENS, window // _REPLY_SHARE)
-        fixed = sum(o.token_count for block in blocks for o in block)
-        fixed += sum(tokens.count(part.text) for part in system)
+        reply_tokens = min(_MAX_REPLY_TOKENS, window // _MAX_REPLY_SHARE)
+        fixed_tokens = sum(tokens.count(part.text) for part in system)
+        for block in blocks:
+            fixed_tokens += sum(o.token_count for o in block)
         factor = token_factor(db, self.model.name)
-        room = int((window - reply) / factor) - fixed - _MARGIN
-        shown = context.fit(messages[-self._most_messages :], room)
+        room = int((window - reply_tokens) / factor) - fixed_tokens - _MARGIN
+        shown = context.fit(messages[-self._max_messages :], room)
         request = context.assemble(
             system,
             blocks,
@@ -168,7 +179,7 @@ class RequestBuilder:
             self.settings.clock,
             tools=self._tools(),
             life=life,
-            max_tokens=reply,
+            max_tokens=reply_tokens,
             files=self._files(db, shown, unstored_files),
         )
         return request if len(shown) == len(messages) else context.without_last_mark(request)
@@ -180,21 +191,21 @@ class RequestBuilder:
         if not any(m.attached for m in messages):
             return {}
         stored = attachments_with_data(db, [m for m in messages if m.id > 0])
-        found: dict[int, Sequence[File]] = {
-            message: [stored_file(one, data) for one, data in of] for message, of in stored.items()
-        }
+        files: dict[int, Sequence[File]] = dict(unstored)
+        for message_id, attachments in stored.items():
+            files[message_id] = [stored_file(attached, data) for attached, data in attachments]
         return {
-            message: [sent_as(file, self.model.reads) for file in files]
-            for message, files in (found | dict(unstored)).items()
+            message_id: [sent_as(file, self.model.reads) for file in of_message]
+            for message_id, of_message in files.items()
         }
 
     @property
-    def _most_messages(self) -> int:
+    def _max_messages(self) -> int:
         return LAST if self._uses_memory else self.settings.recent_messages
 
     def _messages(self, db: sqlite3.Connection, conversation_id: int, until: int) -> list[Message]:
         if not self._uses_memory:
-            return last_messages(db, conversation_id, self._most_messages + 1, until)
+            return last_messages(db, conversation_id, self._max_messages + 1, until)
         window = get_watermarks(db, conversation_id).window
         own = live_messages(db, conversation_id, window, until)
         inherited = inherited_window(db, get_conversation(db, conversation_id))
@@ -206,11 +217,11 @@ class RequestBuilder:
         return current_blocks(db, conversation_id, self.config.frame)
 
     def _system(self) -> tuple[Text, ...]:
-        own = self.settings.persona_file
+        persona_file = self.settings.persona_file
         if self.model.context_window < SMALL_WINDOW:
-            return context.system_text(prompts.persona(own, "small"), "", "")
+            return context.system_text(prompts.persona(persona_file, "small"), "", "")
         guide, continuation = prompts.prompt("memory"), prompts.prompt("continuation")
-        return context.system_text(prompts.persona(own), guide, continuation)
+        return context.system_text(prompts.persona(persona_file), guide, continuation)
 
     def _tools(self) -> tuple[Tool, ...]:
         if self._uses_memory and self.model.context_window >= SMALL_WINDOW:
@@ -224,7 +235,7 @@ class RequestBuilder:
 def unstored_message(
     role: str, words: str, now: str, id: int = 0, attachments: Sequence[NewAttachment] = ()
 ) -> Message:
-    """Return a message that is not stored; its id is 0 or negative."""
+    """Return a message that is not stored; `id` must be 0 or negative."""
     return Message(
         id=id,
         uid="",

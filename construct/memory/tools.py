@@ -13,9 +13,9 @@ from construct.errors import ConstructError
 from construct.llm.types import Tool, ToolResult, ToolUse
 from construct.memory.config import MemoryConfig
 from construct.memory.promotion import remember
-from construct.memory.provenance import why
+from construct.memory.provenance import trace_observation
 from construct.memory.recall.search import MATCH_MEANS, Hit, Results, search_memory
-from construct.memory.shown.escaping import escape
+from construct.memory.shown.escaping import escape, inline
 from construct.memory.shown.forks import reach
 from construct.store import search_index
 from construct.store.database import transaction
@@ -24,11 +24,13 @@ from construct.store.records import Message
 from construct.store.reply_context import ContextItem
 from construct.store.search import Filters
 from construct.text import shorten
-from construct.vocabulary import Role
+from construct.vocabulary import ItemKind, Match, MemoryOrigin, Role, Stance, Way
 
 Forget = Callable[[int], Awaitable[str]]
+"""Asks the user whether to forget an observation, and returns the answer for the model."""
 
 _MAX_HITS = 8
+"""Limit of results that `recall` returns."""
 _PAGE = 6
 """Messages on a page of `source`."""
 _MAX_CHARACTERS = 1_500
@@ -111,7 +113,7 @@ _OTHER_TOOLS = (
 
 
 def tools_for(scope: str) -> tuple[Tool, ...]:
-    """Return the memory tools. `scope`: whether recall searches all conversations or one."""
+    """Return the memory tools. With the scope `user`, recall searches all conversations."""
     return (_recall_tool(scope), *_OTHER_TOOLS)
 
 
@@ -123,13 +125,15 @@ class ToolBox:
     config: MemoryConfig
     conversation_id: int
     learns: bool
+    """Whether `remember` may store anything."""
     forget: Forget | None = None
     """Asks the user and forgets an observation; None if there is no way to ask."""
     answering: tuple[int, ...] = ()
-    """Messages that recall leaves out: the one being answered, and replies to it that
-    are being replaced.
+    """Ids of messages that recall leaves out.
+
+    These are the message being answered, and the replies to it that are being replaced.
     """
-    brought: Callable[[Iterable[ContextItem]], None] = lambda _: None
+    keep_items: Callable[[Iterable[ContextItem]], None] = lambda _: None
     """Called with the memory items that a tool returned."""
 
     async def use(self, call: ToolUse) -> ToolResult:
@@ -147,10 +151,16 @@ class ToolBox:
         arguments = call.input
         match call.name:
             case "recall":
-                found, unsearched = await self.store.call(self._search, arguments)
-                self.brought(ContextItem("recall", h.kind, h.id) for h in found.hits)
-                lines = [*map(_hit_line, found.hits)] or ["Nothing was found."]
-                return "\n".join([*lines, *map(str, found.respelt)]) + unsearched
+                results, missing = await self.store.call(self._search, arguments)
+                self.keep_items(ContextItem(Way.RECALL, hit.kind, hit.id) for hit in results.hits)
+                lines = [_hit_line(hit) for hit in results.hits] or ["Nothing was found."]
+                lines += map(str, results.respelt)
+                if missing:
+                    lines.append(
+                        f"({missing:,} imported messages are not in the index yet: "
+                        "they were not searched.)"
+                    )
+                return "\n".join(lines)
             case "source":
                 messages = await self.store.call(_messages_behind, int(arguments["observation"]))
                 return self._page(messages, int(arguments.get("page") or 1))
@@ -167,8 +177,8 @@ class ToolBox:
                 return f"There is no terminal to confirm on. Tell the person to run: {command}"
         raise ValueError("there is no such tool")
 
-    def _search(self, db: sqlite3.Connection, arguments: Mapping[str, Any]) -> tuple[Results, str]:
-        """Return the results, and a note on imported messages not yet in the index."""
+    def _search(self, db: sqlite3.Connection, arguments: Mapping[str, Any]) -> tuple[Results, int]:
+        """Return the results, and how many imported messages are not in the index yet."""
         filters = Filters(
             since=_day(arguments.get("since")),
             until=_day(arguments.get("until")),
@@ -183,15 +193,11 @@ class ToolBox:
         results = search_memory(
             db, str(arguments["query"]), filters, _MAX_HITS, today=today, meaning=meaning
         )
-        missing = search_index.count_missing(db)
-        note = (
-            f"\n({missing:,} imported messages are not in the index yet: they were not searched.)"
-        )
-        return results, note if missing else ""
+        return results, search_index.count_missing(db)
 
     def _page(self, messages: list[Message], page: int) -> str:
         shown = messages[(page - 1) * _PAGE : page * _PAGE]
-        self.brought(ContextItem("source", "message", m.id) for m in shown)
+        self.keep_items(ContextItem(Way.SOURCE, ItemKind.MESSAGE, m.id) for m in shown)
         pages = max(1, ceil(len(messages) / _PAGE))
         return "\n".join([*map(_message_line, shown), f"(page {page} of {pages})"])
 
@@ -201,7 +207,7 @@ class ToolBox:
                 db,
                 content,
                 str(category) if category else None,
-                "assistant",
+                MemoryOrigin.ASSISTANT,
                 to_text(self.config.clock.now()),
             )
         return f"Kept as memory:{kept.id}: {kept.content}"
@@ -220,15 +226,23 @@ def summary(call: ToolUse) -> str:
 
 
 def _hit_line(hit: Hit) -> str:
-    who = f" {hit.role}" if hit.role else ""
-    notes = [hit.stance] if hit.stance and hit.stance != "stated" else []
-    notes += [f"{hit.match}: {MATCH_MEANS[hit.match]}"] if hit.match != "direct" else []
-    note = f" ({', '.join(notes)})" if notes else ""
-    return f"{hit.kind} {hit.id}, {hit.date}{who}{note}: {_cut(' '.join(escape(hit.text).split()))}"
+    head = f"{hit.kind} {hit.id}, {hit.date}"
+    if hit.role:
+        head += f" {hit.role}"
+    notes = []
+    if hit.stance and hit.stance != Stance.STATED:
+        notes.append(hit.stance)
+    if hit.match != Match.DIRECT:
+        notes.append(f"{hit.match}: {MATCH_MEANS[hit.match]}")
+    if notes:
+        head += f" ({', '.join(notes)})"
+    return f"{head}: {_cut(inline(hit.text))}"
 
 
 def _messages_behind(db: sqlite3.Connection, observation_id: int) -> list[Message]:
-    return [m for m in why(db, observation_id).messages if not (m.withheld or m.left_out)]
+    return [
+        m for m in trace_observation(db, observation_id).messages if not (m.withheld or m.left_out)
+    ]
 
 
 def _message_line(m: Message) -> str:

@@ -1,7 +1,7 @@
-"""The context of one turn only: the time, due plans and recalled passages.
+"""Gather and render the context of one turn: the time, due plans, recalled passages.
 
-It stands behind the last cache mark of the request, in `<ambient>…</ambient>`, and is
-never stored (docs/memory.md, "What the model sees").
+It comes after the last cache mark of the request, in `<ambient>…</ambient>`, and is never
+stored (docs/memory.md, "What the model sees").
 """
 
 import sqlite3
@@ -19,19 +19,22 @@ from construct.memory.shown.escaping import inline
 from construct.store import observations
 from construct.store.conversations import get_conversation, get_watermarks
 from construct.store.messages import live_ids
-from construct.store.records import Message
 from construct.store.reply_context import ContextItem, forgotten_items
 from construct.store.search import Filters
 from construct.store.shown import shown_ids
 from construct.vocabulary import ItemKind, Role, Way
 
-_AHEAD = timedelta(days=2)
-_BEHIND = timedelta(days=14)
+_DUE_WITHIN = timedelta(days=2)
+"""Plans and dates at most this far ahead are brought up."""
+_ASK_ABOUT = timedelta(days=14)
+"""Plans of unknown outcome that are at most this old are brought up."""
 ASK_FOR = timedelta(hours=12)
 """How long a plan of unknown outcome is brought up after the first turn that did so."""
 _MAX_PLANS = 3
-_PAUSE_WORTH_SAYING = timedelta(hours=1)
-_SPEAKER = {"user": "They said", "assistant": "You said", "memory": "Kept"}
+_MIN_PAUSE = timedelta(hours=1)
+"""Shorter pauses in a conversation are not mentioned."""
+_PASSAGE_LABELS = {"user": "They said", "assistant": "You said", "memory": "Kept"}
+"""How a passage begins, by the role or else the kind of what it was cut from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +53,11 @@ class TurnContext:
     now: datetime
     """The user's wall clock."""
     pause: timedelta | None = None
+    """The time since the last message, if there is one."""
     due: Sequence[DuePlan] = ()
     passages: Sequence[Hit] = ()
     task: str | None = None
+    """What the conversation was about, once messages have left the window."""
 
 
 def gather(
@@ -64,90 +69,86 @@ def gather(
 ) -> TurnContext:
     """Return the context for a turn that begins with `text`.
 
-    `answering` are messages that must not come back as passages: where a message is
-    answered anew, the message itself and the replies it had.
+    `answering`: ids of messages that must not come back as passages. When a message is
+    answered again, these are the message itself and the replies it had.
     """
     clock = config.clock
-    here = get_conversation(db, conversation_id)
+    conversation = get_conversation(db, conversation_id)
     marks = get_watermarks(db, conversation_id)
-    before = forks.last_messages(db, conversation_id, 2)
-    found: list[Hit] = []
+    last_messages = forks.last_messages(db, conversation_id, 2)
+    recalled: list[Hit] = []
     if text.strip():
-        window = live_ids(db, here.id, marks.window)
-        window += [m.id for m in forks.inherited_window(db, here)]
+        window = live_ids(db, conversation_id, marks.window)
+        window += [m.id for m in forks.inherited_window(db, conversation)]
         in_sight: set[tuple[str, int]] = {(ItemKind.MESSAGE, i) for i in window}
-        in_sight |= {(ItemKind.OBSERVATION, i) for i in shown_ids(db, here.id)}
-        found = _passages(db, text, before, in_sight, conversation_id, config, answering)
+        in_sight |= {(ItemKind.OBSERVATION, i) for i in shown_ids(db, conversation_id)}
+        recalled = passages(
+            db,
+            text,
+            next((m.content for m in reversed(last_messages) if m.role == Role.USER), ""),
+            in_sight,
+            today=clock.today(),
+            filters=Filters(
+                descent=forks.reach(db, config.scope, conversation_id),
+                exclude=answering,
+                zone=clock.zone,
+                for_model=True,
+            ),
+            meaning=config.meaning,
+        )
+    pause = clock.now() - from_text(last_messages[-1].created_at) if last_messages else None
     return TurnContext(
         now=clock.local(clock.now()),
-        pause=clock.now() - from_text(before[-1].created_at) if before else None,
+        pause=pause,
         due=due_plans(db, conversation_id, config),
-        passages=found,
-        task=here.current_task if marks.window else None,
+        passages=recalled,
+        task=conversation.current_task if marks.window else None,
     )
 
 
 def without_forgotten(
-    db: sqlite3.Connection, conversation_id: int, gathered: TurnContext
+    db: sqlite3.Connection, conversation_id: int, context: TurnContext
 ) -> TurnContext:
     """Return a context without the items that were forgotten since it was gathered."""
-    gone = {(item.kind, item.id) for item in forgotten_items(db, context_items(gathered))}
+    forgotten = {(item.kind, item.id) for item in forgotten_items(db, context_items(context))}
     task = get_conversation(db, conversation_id).current_task
     return replace(
-        gathered,
-        due=[p for p in gathered.due if (ItemKind.OBSERVATION, p.observation_id) not in gone],
-        passages=[p for p in gathered.passages if (p.kind, p.id) not in gone],
-        task=gathered.task if gathered.task == task else None,
+        context,
+        due=[p for p in context.due if (ItemKind.OBSERVATION, p.observation_id) not in forgotten],
+        passages=[p for p in context.passages if (p.kind, p.id) not in forgotten],
+        task=context.task if context.task == task else None,
     )
 
 
 def due_plans(db: sqlite3.Connection, conversation_id: int, config: MemoryConfig) -> list[DuePlan]:
-    """Return what is due within two days, and plans of the last fortnight.
+    """Return what is due within two days, and plans of the last two weeks.
 
     A plan of unknown outcome is brought up for `ASK_FOR` only: asking once is enough.
     """
     today = config.clock.today()
-    found = observations.due(
+    due = observations.due(
         db,
         forks.reach(db, config.scope, conversation_id),
         today=today.isoformat(),
-        since=(today - _BEHIND).isoformat(),
-        until=(today + _AHEAD).isoformat(),
+        since=(today - _ASK_ABOUT).isoformat(),
+        until=(today + _DUE_WITHIN).isoformat(),
         asked_since=to_text(config.clock.now() - ASK_FOR),
         limit=_MAX_PLANS,
     )
-    return [DuePlan(id, content, date.fromisoformat(day)) for id, content, day in found]
-
-
-def _passages(
-    db: sqlite3.Connection,
-    text: str,
-    before: Sequence[Message],
-    in_sight: set[tuple[str, int]],
-    conversation_id: int,
-    config: MemoryConfig,
-    answering: tuple[int, ...],
-) -> list[Hit]:
-    previous = next((m.content for m in reversed(before) if m.role == Role.USER), "")
-    within = forks.reach(db, config.scope, conversation_id)
-    filters = Filters(descent=within, exclude=answering, zone=config.clock.zone, for_model=True)
-    today = config.clock.today()
-    return passages(
-        db, text, previous, in_sight, today=today, filters=filters, meaning=config.meaning
-    )
+    return [DuePlan(id, content, date.fromisoformat(day)) for id, content, day in due]
 
 
 def render(context: TurnContext) -> str:
-    """Return the `<ambient>` block; relative dates belong here and nowhere else."""
+    """Return the `<ambient>` block, the only part of a request with relative dates."""
     today = context.now.date()
     lines = [f"Now: {context.now:%A %Y-%m-%d %H:%M}"]
-    if context.pause and context.pause >= _PAUSE_WORTH_SAYING:
+    if context.pause and context.pause >= _MIN_PAUSE:
         lines.append(f"Last message: {gap_words(context.pause)} ago")
     lines += [f"{due_words(plan, today)}: {inline(plan.content)}" for plan in context.due]
     for passage in context.passages:
         when = date.fromisoformat(passage.date)
-        who = _SPEAKER.get(passage.role or passage.kind, "Noted")
-        lines.append(f"{who}, {when} ({relative_words(when, today)}): {inline(passage.text)}")
+        label = _PASSAGE_LABELS.get(passage.role or passage.kind, "Noted")
+        lines.append(f"{label}, {when} ({relative_words(when, today)}): {inline(passage.text)}")
     if context.task:
         lines.append(f"The talk was about: {inline(context.task)}")
     return "\n".join(["<ambient>", *lines, "</ambient>"])

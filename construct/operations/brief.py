@@ -24,16 +24,16 @@ def brief(path: Path, today: date) -> list[AgendaItem]:
     or not Construct's.
     """
     if path.exists() and not path.is_file():
-        raise faults.cannot_open(path)
+        raise faults.cannot_open_error(path)
     try:
         with glance(path) as db:
             return [] if db is None else worth_saying(read_agenda(db, today), today)
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorname", "").startswith(_DAMAGED):
-            raise faults.damaged(path) from error
+            raise faults.damaged_error(path) from error
         return []
     except OSError as error:
-        raise DatabaseUnusableError(str(faults.cannot_open(path))) from error
+        raise DatabaseUnusableError(str(faults.cannot_open_error(path))) from error
 
 
 def worth_saying(items: list[AgendaItem], today: date) -> list[AgendaItem]:

@@ -39,7 +39,7 @@ from construct.user_rules import Rules, read_rules
 from construct.vocabulary import CycleKind, MemoryOrigin, Scope
 
 USUAL_LAST = 40
-"""How many messages are read again unless the user says otherwise."""
+"""How many of the last messages are read again unless the user says otherwise."""
 _MIN_LIKENESS = 1 / 3
 """Two notes of one message that are at least this alike count as one changed note."""
 
@@ -105,7 +105,7 @@ class DryRun:
 def plan_dry_run(
     ctx: Context, model: Model | None, last: int | None, since: str | None
 ) -> DryRunPlan:
-    """Plan to read the last messages again, or those since a moment as people write it.
+    """Plan to read the last messages again, or those since a moment such as "yesterday".
 
     Raises UsageError, and ConstructError if the daily limit for memory work is spent.
     """

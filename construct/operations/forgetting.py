@@ -21,12 +21,12 @@ from construct.store.records import Message
 
 
 def plan_forget(ctx: Context, reference: Reference, *, words: bool) -> ForgetPlan:
-    """Return what would be deleted or changed by forgetting this. Raises NotFoundError."""
+    """Return what forgetting an item would delete or change. Raises NotFoundError."""
     return forgetting.plan_forget(ctx.db, reference, words=words)
 
 
 def forget(ctx: Context, reference: Reference, *, words: bool) -> Forgotten:
-    """Delete what an id names and everything derived from it. Raises NotFoundError."""
+    """Delete an item and everything derived from it. Raises NotFoundError."""
     return forgetting.forget(ctx.db, reference, ctx.clock, words=words)
 
 
@@ -68,7 +68,7 @@ class ForgetQuestion:
 
 
 def next_question(ctx: Context) -> ForgetQuestion | None:
-    """Return the oldest unanswered request to forget, or None."""
+    """Return the question about the oldest unanswered requests to forget, or None."""
     unanswered = forget_requests.unanswered(ctx.db)
     if not unanswered:
         return None

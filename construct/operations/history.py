@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from enum import StrEnum
 from itertools import groupby
-from typing import Literal
 
 from construct.clock import Clock, from_text, to_text
 from construct.errors import UsageError
@@ -115,9 +115,15 @@ def generations(ctx: Context) -> Generations:
     )
 
 
-Unit = Literal["week", "month", "quarter", "year"]
+class PeriodUnit(StrEnum):
+    """How long the periods of a timeline are, the shortest first."""
 
-_UNITS: tuple[Unit, ...] = ("week", "month", "quarter", "year")
+    WEEK = "week"
+    MONTH = "month"
+    QUARTER = "quarter"
+    YEAR = "year"
+
+
 _WEEK = timedelta(weeks=1)
 _FIELD_OF_CYCLE: Mapping[str, str] = {
     CycleKind.REFLECTOR: "reflections",
@@ -175,9 +181,9 @@ def weeks(spans: Iterable[Span], clock: Clock) -> list[Period]:
     return _weekly(counts, changes, _monday_of(clock.today())) if changes else []
 
 
-def bundled(periods: Sequence[Period], max_lines: int) -> tuple[Unit, list[Period]]:
+def bundled(periods: Sequence[Period], max_lines: int) -> tuple[PeriodUnit, list[Period]]:
     """Group weeks by the smallest unit that needs at most `max_lines` lines, or by year."""
-    for unit in _UNITS:
+    for unit in PeriodUnit:
         bundles = _bundles(periods, unit)
         if len(folded(bundles)) <= max_lines:
             break
@@ -195,20 +201,20 @@ def folded(periods: Iterable[Period]) -> list[list[Period]]:
     return lines
 
 
-def _bundles(periods: Sequence[Period], unit: Unit) -> list[Period]:
+def _bundles(periods: Sequence[Period], unit: PeriodUnit) -> list[Period]:
     groups = groupby(periods, lambda week: _begin(week.begin, unit))
     return [_sum(begin, list(part)) for begin, part in groups]
 
 
-def _begin(monday: date, unit: Unit) -> date:
+def _begin(monday: date, unit: PeriodUnit) -> date:
     match unit:
-        case "week":
+        case PeriodUnit.WEEK:
             return monday
-        case "month":
+        case PeriodUnit.MONTH:
             return monday.replace(day=1)
-        case "quarter":
+        case PeriodUnit.QUARTER:
             return monday.replace(month=monday.month - (monday.month - 1) % 3, day=1)
-        case "year":
+        case PeriodUnit.YEAR:
             return monday.replace(month=1, day=1)
 
 

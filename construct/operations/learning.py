@@ -13,8 +13,8 @@ from construct.memory.cycles.archive import Estimate, Revived
 from construct.memory.cycles.commit import Compacted
 from construct.memory.cycles.observing import fallback_reason, newest_observer
 from construct.memory.cycles.situation import is_over_limit, spent_today
-from construct.memory.learning.floor import Reflection
 from construct.memory.learning.observer import batch_tokens
+from construct.memory.learning.reflection_checks import Reflection
 from construct.operations.context import Context
 from construct.operations.moments import parse_moment
 from construct.store import backlog, cycles
@@ -44,7 +44,7 @@ async def compact(companion: Companion, conversation_id: int) -> CompactResult:
     """
     companion.settings.require_learning()
     before = await companion.store.call(newest_observer, conversation_id)
-    observed, compacted, reflection = await companion.worker.now(conversation_id)
+    observed, compacted, reflection = await companion.worker.run_now(conversation_id)
     reason = None
     if companion.models.worker is not None:
         reason = await companion.store.call(

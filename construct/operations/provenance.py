@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from construct.errors import NotFoundError
-from construct.memory.provenance import Trace
-from construct.memory.provenance import why as trace
+from construct.memory.provenance import Trace, trace_observation
 from construct.memory.shown.forks import descent
 from construct.notebook import quoted_messages, with_text
 from construct.operations.context import Context
@@ -45,12 +44,12 @@ def why(ctx: Context, reference: Reference) -> Trace | MessageTrace | MemoryTrac
     """
     kind, number = reference
     if kind == ItemKind.OBSERVATION:
-        return trace(ctx.db, number)
+        return trace_observation(ctx.db, number)
     if kind == ItemKind.MEMORY:
         memory = get_memory(ctx.db, number)
         if memory.observation_id is None:
             return MemoryTrace(memory, None)
-        return MemoryTrace(memory, trace(ctx.db, memory.observation_id))
+        return MemoryTrace(memory, trace_observation(ctx.db, memory.observation_id))
     message = _with_text(ctx, get_message(ctx.db, number))
     direct = [o.id for o in provenance.observations_from(ctx.db, [number])]
     derived = provenance.with_reflections(ctx.db, direct)

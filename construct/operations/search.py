@@ -34,9 +34,9 @@ def search(
 ) -> SearchResult:
     """Search messages, observations and memories.
 
-    `as_of` is a moment as people write it: the search runs on the memory of that time.
-    `by` limits it to what the user or the assistant said; `include_all` adds what is
-    superseded. Raises UsageError.
+    `as_of`, such as "yesterday", searches the memory as it was then. `by` limits the
+    search to what the user or the assistant said; `include_all` adds what is superseded.
+    Raises UsageError.
     """
     if by not in {None, Role.USER, Role.ASSISTANT}:
         raise UsageError(f"--by {by}: unknown. Use --by user or --by assistant.")

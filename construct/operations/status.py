@@ -15,7 +15,7 @@ from construct.memory.cycles.situation import (
     spent_today,
 )
 from construct.memory.policy import Situation
-from construct.memory.shown.forks import inherited_window, marks, reach
+from construct.memory.shown.forks import inherited_window, reach, watermarks_and_counts
 from construct.operations.context import Context
 from construct.store import cycles, messages, observations, purge
 from construct.store.backlog import unread
@@ -194,7 +194,7 @@ def watermarks(ctx: Context) -> list[Watermark]:
     """Return the watermarks of the conversation the user is in."""
     if ctx.conversation_id is None:
         return []
-    message_ids, counts_above = marks(ctx.db, ctx.conversation_id)
+    message_ids, counts_above = watermarks_and_counts(ctx.db, ctx.conversation_id)
     listed = []
     for field in fields(Watermarks):
         message_id = getattr(message_ids, field.name)

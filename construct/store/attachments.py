@@ -74,7 +74,10 @@ def get_attachment(db: sqlite3.Connection, attachment_id: int) -> StoredAttachme
     """Return an attachment; raises NotFoundError."""
     attachment = first(db, StoredAttachment, "attachments WHERE id = ?", (attachment_id,))
     if attachment is None:
-        raise NotFoundError(f"There is no attachment {attachment_id}.")
+        raise NotFoundError(
+            f"There is no attachment {attachment_id}.\n"
+            "`construct conversations show` with a conversation's id shows its attachments."
+        )
     return attachment
 
 

@@ -62,7 +62,7 @@ WITH scope AS (
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """How much of one conversation is still unread."""
+    """How many messages and tokens of one conversation are still unread."""
 
     conversation_id: int
     messages: int

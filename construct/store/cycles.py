@@ -21,7 +21,9 @@ from construct.vocabulary import CycleKind, CycleStatus, Settled
 
 _ENDED = (CycleStatus.SUCCEEDED, CycleStatus.FAILED, CycleStatus.REVERTED)
 HEARTBEAT_SECONDS = 5.0
+"""How often a running cycle and an open chat renew their heartbeat."""
 STALE_SECONDS = 90.0
+"""Age from which a heartbeat of another host counts as abandoned."""
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 

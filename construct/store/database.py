@@ -66,7 +66,7 @@ def open_database(path: Path, rules: Path | None = None) -> sqlite3.Connection:
             set_rules_file(db, rules)
             return db
     except OSError as error:
-        raise faults.cannot_open(path, f": {error.strerror or error}") from error
+        raise faults.cannot_open_error(path, error.strerror or str(error)) from error
     except sqlite3.Error as error:
         raise faults.explain(error, path) from error
 
@@ -93,7 +93,7 @@ def migrate_copy(copy: sqlite3.Connection, path: Path) -> None:
     Raises DatabaseUnusableError if it is newer, damaged or another program's.
     """
     if copy.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-        raise faults.foreign(path)
+        raise faults.foreign_error(path)
     _refuse_newer(copy, path)
     _check_pages(copy, path)
     _upgrade(copy)
@@ -117,7 +117,7 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def patience(db: sqlite3.Connection, seconds: float) -> Iterator[None]:
-    """Let the block wait at most so long while another connection has the lock."""
+    """Limit how long the block waits while another connection has the lock."""
     (previous,) = db.execute("PRAGMA busy_timeout").fetchone()
     db.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
     try:
@@ -171,7 +171,7 @@ def _make_file(path: Path) -> None:
         # os.access() is always true for root, so the mode is checked too.
         is_writable = path.stat().st_mode & 0o222
         if not is_writable or not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
-            raise faults.read_only(path) from None
+            raise faults.read_only_error(path) from None
 
 
 def _check_header(path: Path) -> None:
@@ -188,10 +188,10 @@ def _check_header(path: Path) -> None:
             "Name another file with --db; this one was not touched."
         )
     if len(header) < 100:
-        raise faults.damaged(path, "; it was not touched")
+        raise faults.damaged_error(path, untouched=True)
     version, application_id = struct.unpack_from(">i4xI", header, 60)
     if application_id != APPLICATION_ID and not (application_id == 0 and _is_blank(path)):
-        raise faults.foreign(path)
+        raise faults.foreign_error(path)
     has_log = has_side_file(path, "-wal")
     # A newer version number may still be in the log only. A connection that can write
     # would move it into the file when it is closed.
@@ -199,9 +199,9 @@ def _check_header(path: Path) -> None:
         with _read_only(path, "mode=ro") as db:
             (version,) = db.execute("PRAGMA user_version").fetchone()
     if version > SCHEMA_VERSION:
-        raise faults.newer(path)
+        raise faults.newer_error(path)
     if _is_cut_off(path, header, size):
-        raise faults.damaged(path, "; it was not touched")
+        raise faults.damaged_error(path, untouched=True)
     if has_log and size <= _MAX_CHECKED_BYTES:
         with _read_only(path, "mode=ro") as db:
             _check_pages(db, path)
@@ -285,7 +285,7 @@ def _refuse_newer(db: sqlite3.Connection, path: Path) -> int:
     """Return the schema version; raises DatabaseUnusableError if it is newer than ours."""
     version = int(db.execute("PRAGMA user_version").fetchone()[0])
     if version > SCHEMA_VERSION:
-        raise faults.newer(path)
+        raise faults.newer_error(path)
     return version
 
 
@@ -301,7 +301,7 @@ def _check_pages(db: sqlite3.Connection, path: Path) -> None:
             raise
         result = None
     if result != ("ok",):
-        raise faults.damaged(path, "; it was not touched")
+        raise faults.damaged_error(path, untouched=True)
 
 
 def _upgrade(db: sqlite3.Connection, path: Path | None = None) -> None:

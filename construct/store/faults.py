@@ -26,12 +26,12 @@ def explain(error: sqlite3.Error, path: Path | str) -> ConstructError:
             "Close that program, then try again."
         )
     if name.startswith("SQLITE_READONLY") or "readonly" in text:
-        return read_only(path)
+        return read_only_error(path)
     if name.startswith("SQLITE_CANTOPEN"):
-        return cannot_open(path)
+        return cannot_open_error(path)
     says_damaged = "malformed" in text or "not a database" in text
     if says_damaged or name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-        return damaged(path)
+        return damaged_error(path)
     if name.startswith("SQLITE_IOERR"):
         return ConstructError(
             f"Reading or writing {path} failed ({text}).\n"
@@ -50,15 +50,16 @@ def _is_disk_full(path: Path | str) -> bool:
         return False
 
 
-def cannot_open(path: Path | str, why: str = "") -> DatabaseUnusableError:
+def cannot_open_error(path: Path | str, reason: str | None = None) -> DatabaseUnusableError:
     """Return the error for a file that cannot be opened."""
+    detail = f": {reason}" if reason else ""
     return DatabaseUnusableError(
-        f"The database {path} cannot be opened{why}.\n"
+        f"The database {path} cannot be opened{detail}.\n"
         "Check the path and its permissions, or name another file with --db."
     )
 
 
-def read_only(path: Path | str) -> DatabaseUnusableError:
+def read_only_error(path: Path | str) -> DatabaseUnusableError:
     """Return the error for a file or folder that is not writable."""
     return DatabaseUnusableError(
         f"The database {path} is read-only.\n"
@@ -66,7 +67,7 @@ def read_only(path: Path | str) -> DatabaseUnusableError:
     )
 
 
-def foreign(path: Path) -> DatabaseUnusableError:
+def foreign_error(path: Path) -> DatabaseUnusableError:
     """Return the error for another program's file."""
     return DatabaseUnusableError(
         f"{path} belongs to another program.\n"
@@ -74,7 +75,7 @@ def foreign(path: Path) -> DatabaseUnusableError:
     )
 
 
-def newer(path: Path) -> DatabaseUnusableError:
+def newer_error(path: Path) -> DatabaseUnusableError:
     """Return the error for a file that a newer version wrote."""
     return DatabaseUnusableError(
         f"{path} was written by a newer Construct.\n"
@@ -82,13 +83,14 @@ def newer(path: Path) -> DatabaseUnusableError:
     )
 
 
-def damaged(path: Path | str, untouched: str = "") -> DatabaseUnusableError:
+def damaged_error(path: Path | str, *, untouched: bool = False) -> DatabaseUnusableError:
     """Return the error for a file with wrong or missing pages.
 
-    `untouched` is a clause to add if the file was not changed.
+    `untouched` adds that the file was not changed.
     """
+    detail = "; it was not touched" if untouched else ""
     return DatabaseUnusableError(
-        f"The database {path} is damaged{untouched}.\n"
+        f"The database {path} is damaged{detail}.\n"
         "Restore a backup, or recover what is readable with `sqlite3 FILE .recover`, "
         "and name that file with --db."
     )

@@ -33,8 +33,8 @@ def _is_current(db: sqlite3.Connection, path: Path) -> bool:
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if application_id != APPLICATION_ID:
         if db.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,):
-            raise faults.foreign(path)
+            raise faults.foreign_error(path)
         return False
     if version > SCHEMA_VERSION:
-        raise faults.newer(path)
+        raise faults.newer_error(path)
     return bool(version == SCHEMA_VERSION)

@@ -44,7 +44,10 @@ def list_memories(db: sqlite3.Connection, *, include_superseded: bool = False) -
 
 
 def observation_behind(db: sqlite3.Connection, reference: Reference) -> int:
-    """Return the id of the observation referred to, or that the memory referred to came from."""
+    """Return the id of an observation, or of the observation that a memory was promoted from.
+
+    Raises NotFoundError for a message, and for a memory that was kept on request.
+    """
     kind, number = reference
     if kind == ItemKind.OBSERVATION:
         return number
@@ -116,7 +119,7 @@ def revive_memory(db: sqlite3.Connection, memory_id: int) -> None:
     )
 
 
-def replace_memory(db: sqlite3.Connection, memory_id: int, by: int) -> None:
+def record_successor(db: sqlite3.Connection, memory_id: int, by: int) -> None:
     """Record which memory superseded one that is already superseded."""
     db.execute(
         "UPDATE memories SET superseded_by = ? WHERE id = ? AND superseded_at IS NOT NULL",
@@ -144,7 +147,7 @@ def unpromoted_observations(db: sqlite3.Connection) -> list[Observation]:
 
 
 def memories_without_ground(db: sqlite3.Connection) -> list[tuple[Memory, Observation]]:
-    """Return the memories in force whose observation is superseded or withheld, with it."""
+    """Return memories in force with their observation, where that is superseded or withheld."""
     rows = db.execute(
         f"""SELECT {columns(Memory, "m")}, {columns(Observation, "o")} FROM memories AS m
             JOIN observations AS o ON o.id = m.observation_id
@@ -157,7 +160,11 @@ def memories_without_ground(db: sqlite3.Connection) -> list[tuple[Memory, Observ
 
 
 def memories_to_revive(db: sqlite3.Connection) -> list[Memory]:
-    """Return the superseded memories whose successor is superseded itself, or deleted."""
+    """Return the superseded memories that nothing supersedes any longer.
+
+    Their successor is superseded or deleted, or there was none. If they were promoted
+    from an observation, it is active again.
+    """
     source = """memories AS m
         LEFT JOIN observations AS o ON o.id = m.observation_id
         LEFT JOIN memories AS s ON s.id = m.superseded_by

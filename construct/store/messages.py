@@ -18,7 +18,7 @@ _MESSAGE_OVERHEAD = 4
 _SMALL_MODEL_NOTED = "small model noted"
 """The row of `meta` that exists once `note_small_model` has run."""
 LAST = 1 << 62
-"""An id above that of every message: "no upper limit"."""
+"""Higher than every message id, for "no upper limit"."""
 
 
 def message_tokens(content: str, blocks: str | None = None) -> int:
@@ -183,7 +183,9 @@ def get_message(db: sqlite3.Connection, message_id: int) -> Message:
     """Return a message; raises NotFoundError."""
     message = first(db, Message, "messages WHERE id = ?", (message_id,))
     if message is None:
-        raise NotFoundError(f"There is no message {message_id}.")
+        raise NotFoundError(
+            f"There is no message {message_id}.\n`construct memory search` finds messages."
+        )
     return message
 
 

@@ -176,9 +176,9 @@ def newest(
 def last_said(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, tuple[str, int]]:
     """Return the time and id of the newest message behind each observation.
 
-    Sources of all generations count; equal times are ordered by message id. An
-    observation that the user wrote has the time it was written. One that no message is
-    left for has ("", 0).
+    The messages behind sources of any generation count; equal times are ordered by
+    message id. An observation that the user wrote has the time it was written. If no
+    message is left, the result is ("", 0).
     """
     query = f"""{BENEATH} SELECT m.created_at, m.id FROM observation_messages AS link
                 JOIN messages AS m ON m.id = link.message_id WHERE link.observation_id IN beneath
@@ -199,7 +199,7 @@ def last_said(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, tuple[str
 def newest_message_under(db: sqlite3.Connection, ids: Sequence[int]) -> dict[int, int]:
     """Return the id of the newest message behind each observation, 0 if none is left.
 
-    Sources of all generations count.
+    The messages behind sources of any generation count.
     """
     query = f"""{BENEATH} SELECT ifnull(max(message_id), 0) FROM observation_messages
                 WHERE observation_id IN beneath"""
@@ -224,7 +224,7 @@ def resting_in(
 
 
 def note_asked(db: sqlite3.Connection, ids: Sequence[int], now: str) -> None:
-    """Remember that the companion could ask how these plans turned out."""
+    """Record that the model was told to ask how these plans turned out, if not yet recorded."""
     db.executemany(
         "UPDATE observations SET asked_at = ? WHERE id = ? AND asked_at IS NULL",
         [(now, i) for i in ids],
@@ -331,19 +331,21 @@ def in_descent(descent: Descent, table: str) -> tuple[str, tuple[int, ...]]:
 
 
 def _with_sources(table: str) -> str:
-    """Return the SQL for an observation of `table` and all its sources, as `under`."""
+    """Return a WITH clause: `under` is the row of `table` and all its sources."""
     return f"""WITH RECURSIVE under(id) AS (
         SELECT {table}.id UNION
         SELECT source_id FROM observation_sources JOIN under ON observation_id = under.id)"""
 
 
 def _rests_before(table: str) -> str:
+    """Return the condition that all messages behind an observation were said before a fork."""
     return f"""NOT EXISTS (
         {_with_sources(table)} SELECT 1 FROM observation_messages
         WHERE observation_id IN under AND message_id > ?)"""
 
 
 def _rests_on(table: str) -> str:
+    """Return the condition that a message of one conversation is behind an observation."""
     return f"""EXISTS (
         {_with_sources(table)}
         SELECT 1 FROM observation_messages JOIN messages ON messages.id = message_id

@@ -17,7 +17,7 @@ MARKDOWN_END = "\n<!-- construct-export -->\n"
 """The end of every Markdown export, which tells it from the user's own notes."""
 _REPORT_TITLE = b"<title>What Construct remembers</title>"
 _READ_BYTES = 4096
-"""How much of a file is read to find out whether it is ours."""
+"""Bytes of a file that are read to find out whether it is ours."""
 
 
 @contextmanager
@@ -131,7 +131,7 @@ def refuse_database(target: Path, db_path: Path, option: str = "-o") -> None:
         raise UsageError(f"{target} is a database in use.\nName another file with {option}.")
 
 
-def _is_same(one: Path, other: Path) -> bool:
+def _is_same(file: Path, other: Path) -> bool:
     with suppress(OSError):
-        return one.samefile(other)
+        return file.samefile(other)
     return False

@@ -34,27 +34,31 @@ def with_reflections(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
 
 def with_origins(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
     """Return the ids of these observations, their sources, and edits and repeats of all."""
-    query = """WITH RECURSIVE found(id) AS (
+    query = """WITH RECURSIVE related(id) AS (
         SELECT value FROM json_each(?)
-        UNION SELECT source_id FROM observation_sources JOIN found ON observation_id = found.id
-        UNION SELECT replaced_id FROM observation_replaced JOIN found ON observation_id = found.id
+        UNION SELECT source_id FROM observation_sources JOIN related ON observation_id = related.id
+        UNION SELECT replaced_id FROM observation_replaced
+            JOIN related ON observation_id = related.id
             WHERE relation IN ('edit', 'same')
-        UNION SELECT observation_id FROM observation_replaced JOIN found ON replaced_id = found.id
+        UNION SELECT observation_id FROM observation_replaced
+            JOIN related ON replaced_id = related.id
             WHERE relation IN ('edit', 'same')
-    ) SELECT id FROM found"""
+    ) SELECT id FROM related"""
     return set(column(db, query, (json_ids(ids),)))
 
 
 def with_dependents(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
     """Return the ids of these observations, their reflections, and edits of both."""
-    query = """WITH RECURSIVE found(id) AS (
+    query = """WITH RECURSIVE related(id) AS (
         SELECT value FROM json_each(?)
-        UNION SELECT observation_id FROM observation_sources JOIN found ON source_id = found.id
-        UNION SELECT replaced_id FROM observation_replaced JOIN found ON observation_id = found.id
+        UNION SELECT observation_id FROM observation_sources JOIN related ON source_id = related.id
+        UNION SELECT replaced_id FROM observation_replaced
+            JOIN related ON observation_id = related.id
             WHERE relation = 'edit'
-        UNION SELECT observation_id FROM observation_replaced JOIN found ON replaced_id = found.id
+        UNION SELECT observation_id FROM observation_replaced
+            JOIN related ON replaced_id = related.id
             WHERE relation = 'edit'
-    ) SELECT id FROM found"""
+    ) SELECT id FROM related"""
     return set(column(db, query, (json_ids(ids),)))
 
 
@@ -197,7 +201,7 @@ def replacement_links(db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[
 
 
 def borrower_links(db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int, int]]:
-    """Return (observation id, other id) for others that outdated or borrowed from these."""
+    """Return (id, other id) for each observation that outdated or borrowed from one of these."""
     query = f"""SELECT replaced_id, observation_id FROM observation_replaced
                 WHERE relation = 'outdated' AND replaced_id IN {ID_LIST}
                 UNION SELECT lender_id, observation_id FROM observation_borrowed
@@ -277,7 +281,7 @@ def successor_history(db: sqlite3.Connection, observation_id: int) -> list[Succe
 
 
 def replaced_observations(db: sqlite3.Connection, observation_id: int) -> list[Observation]:
-    """Return the observations that one made outdated or repeats, if it took effect."""
+    """Return the observations that this one replaced, because it outdates or repeats them."""
     source = """observations AS o WHERE id IN (
         SELECT replaced_id FROM observation_replaced AS r JOIN cycles ON cycles.id = cycle_id
         WHERE observation_id = ? AND relation <> 'edit' AND status = 'succeeded'
@@ -365,7 +369,7 @@ def memories_from(db: sqlite3.Connection, observation_ids: Iterable[int]) -> lis
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The time from which and until which an observation held."""
+    """When an observation was made, and when it was superseded."""
 
     generation: int
     priority: str
@@ -373,7 +377,7 @@ class Span:
     made_by: str
     """The kind of cycle that made it."""
     until: str | None
-    """None if it still holds."""
+    """None if it is not superseded."""
     ended_by: str | None
     """The kind of cycle that superseded it."""
 

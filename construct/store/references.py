@@ -13,7 +13,7 @@ from construct.store.records import Message
 from construct.store.sql import ID_LIST, column, json_ids, select
 
 _PHRASES_AT_ONCE = 60
-"""FTS5 takes no expression with more than 256 parts."""
+"""Phrases in one query: FTS5 accepts no expression with more than 256 parts."""
 
 
 class ConversationNotes(NamedTuple):
@@ -40,15 +40,15 @@ def replies_to(db: sqlite3.Connection, message_ids: Iterable[int]) -> list[Messa
     The messages themselves are never included.
     """
     ids = json_ids(message_ids)
-    # CROSS JOIN makes SQLite begin with the few messages given.
+    # CROSS JOIN makes SQLite begin with these few messages.
     source = f"""messages WHERE id IN (
-        SELECT reply.id FROM json_each(?) AS given
-        CROSS JOIN messages AS said ON said.id = given.value
-        CROSS JOIN messages AS reply ON reply.conversation_id = said.conversation_id
-            AND reply.id > said.id AND reply.id < ifnull((
+        SELECT reply.id FROM json_each(?) AS ids
+        CROSS JOIN messages AS question ON question.id = ids.value
+        CROSS JOIN messages AS reply ON reply.conversation_id = question.conversation_id
+            AND reply.id > question.id AND reply.id < ifnull((
                 SELECT next.id FROM messages AS next
-                WHERE next.conversation_id = said.conversation_id AND next.role = 'user'
-                AND next.id > said.id ORDER BY next.id LIMIT 1), 1 << 62)
+                WHERE next.conversation_id = question.conversation_id AND next.role = 'user'
+                AND next.id > question.id ORDER BY next.id LIMIT 1), 1 << 62)
         WHERE reply.role = 'assistant' AND reply.id NOT IN {ID_LIST}) ORDER BY id"""
     return select(db, Message, source, (ids, ids))
 
@@ -70,11 +70,11 @@ def observations_with(db: sqlite3.Connection, phrases: Sequence[str]) -> list[tu
 def _ids_with(db: sqlite3.Connection, index: str, phrases: Sequence[str]) -> set[int]:
     """Return the ids of the rows of a search index that contain any of the phrases."""
     quoted = ['"' + phrase.replace('"', '""') + '"' for phrase in phrases]
-    found: set[int] = set()
+    ids: set[int] = set()
     for start in range(0, len(quoted), _PHRASES_AT_ONCE):
         any_of = " OR ".join(quoted[start : start + _PHRASES_AT_ONCE])
-        found.update(column(db, f"SELECT rowid FROM {index} WHERE {index} MATCH ?", (any_of,)))
-    return found
+        ids.update(column(db, f"SELECT rowid FROM {index} WHERE {index} MATCH ?", (any_of,)))
+    return ids
 
 
 def conversation_notes(db: sqlite3.Connection) -> list[ConversationNotes]:

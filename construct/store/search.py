@@ -101,8 +101,8 @@ def match(
 ) -> list[int]:
     """Return the ids that match an FTS5 expression, best first by bm25.
 
-    Messages are not checked for being searchable unless a filter applies, to save the
-    join; `Entry.is_searchable` tells.
+    To save the join, messages are checked for being searchable only if a filter applies.
+    So the result may have messages whose `Entry.is_searchable` is false.
     """
     table = _TABLES[kind]
     where: list[str] = []

@@ -1,7 +1,7 @@
 """Queries for embedding vectors of messages, observations and memories, by model.
 
 Vectors are derived data. Triggers (migration 6) delete those of rows that are deleted,
-emptied, withheld or undone. If there are several models, the one chosen last counts.
+emptied, withheld or undone. If there are several models, the one chosen last is used.
 """
 
 import sqlite3
@@ -25,7 +25,7 @@ _HAS_NO_VECTOR = (
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class EntryText:
     """The text of a message, observation or memory to make vectors from."""
 
     kind: str
@@ -56,7 +56,7 @@ def choose(db: sqlite3.Connection, name: str) -> None:
     db.execute("INSERT INTO vector_models (name) VALUES (?)", (name,))
 
 
-def last(db: sqlite3.Connection, name: str, kind: str) -> int:
+def highest_id(db: sqlite3.Connection, name: str, kind: str) -> int:
     """Return the highest id of a kind that has a vector of this model, or 0."""
     query = "SELECT max(entry_id) FROM vectors WHERE model = ? AND kind = ?"
     return scalar(db, query, (model_of(db, name), kind)) or 0
@@ -64,14 +64,14 @@ def last(db: sqlite3.Connection, name: str, kind: str) -> int:
 
 def entries_without(
     db: sqlite3.Connection, name: str, kind: str, after: int, limit: int
-) -> list[Text]:
+) -> list[EntryText]:
     """Return the entries of a kind above an id that have no vector, lowest id first."""
     rows = db.execute(
         f"""SELECT m.id, m.content FROM {_ENTRIES[kind]} AND m.id > ? AND {_HAS_NO_VECTOR}
             ORDER BY m.id LIMIT ?""",
         (after, model_of(db, name), kind, limit),
     )
-    return [Text(kind, *row) for row in rows]
+    return [EntryText(kind, *row) for row in rows]
 
 
 def count_without(db: sqlite3.Connection, name: str) -> int:
@@ -81,13 +81,15 @@ def count_without(db: sqlite3.Connection, name: str) -> int:
     return sum(scalar(db, query, (model, kind)) for kind, query in counts.items())
 
 
-def add(db: sqlite3.Connection, name: str, made: Iterable[tuple[Text, Sequence[bytes]]]) -> None:
+def add(
+    db: sqlite3.Connection, name: str, encoded: Iterable[tuple[EntryText, Sequence[bytes]]]
+) -> None:
     """Store vectors of the chosen model for entries whose text has not changed meanwhile.
 
-    `made` gives the vectors of each text, one per part. Runs in the caller's transaction.
+    `encoded` gives the vectors of each text, one per part. Runs in the caller's transaction.
     """
     model = model_of(db, name)
-    for text, parts in made:
+    for text, parts in encoded:
         db.executemany(
             f"""INSERT OR REPLACE INTO vectors (model, kind, entry_id, part, vector)
                 SELECT ?, ?, m.id, ?, ? FROM {_ENTRIES[text.kind]}
@@ -111,12 +113,12 @@ def newest(
     return rows.fetchall()[::-1]
 
 
-def has_others(db: sqlite3.Connection, name: str) -> bool:
-    """Return whether another model is still known."""
+def has_other_models(db: sqlite3.Connection, name: str) -> bool:
+    """Return whether there may still be vectors of other models."""
     return exists(db, "vector_models WHERE name <> ?", (name,))
 
 
-def drop_others(db: sqlite3.Connection, name: str, limit: int) -> None:
+def drop_other_models(db: sqlite3.Connection, name: str, limit: int) -> None:
     """Delete some vectors of other models, and those models once none is left."""
     others = "SELECT id FROM vector_models WHERE name <> ?"
     deleted = db.execute(

@@ -19,6 +19,6 @@ def side_file(path: Path, suffix: str) -> Path:
 
 
 def has_side_file(path: Path, suffix: str) -> bool:
-    """Return whether a database has such a file and it is not empty."""
+    """Return whether a file beside the database exists and is not empty."""
     file = side_file(path, suffix)
     return file.exists() and file.stat().st_size > 0

@@ -12,7 +12,7 @@ _MAX_LINES = 5
 
 
 def brief_lines(items: Sequence[AgendaItem], today: date) -> list[str]:
-    """Return one line per item, at most five; the last one counts those left out."""
+    """Return one line per item. Beyond five lines, the last one counts the items left out."""
     lines = [_line(item, today) for item in items]
     if len(lines) <= _MAX_LINES:
         return lines

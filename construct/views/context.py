@@ -35,11 +35,14 @@ class _Passage(NamedTuple):
     ends_cached_prefix: bool = False
 
 
-def context_view(upcoming: NextRequest, *, full: bool = False) -> RenderableType:
+def context_view(
+    upcoming: NextRequest, *, full: bool = False, full_command: str = "--full"
+) -> RenderableType:
     """Return the request part by part, then a table of the tokens each part takes.
 
-    Long texts are abbreviated unless `full`. The table comes last, so that it is still
-    on the screen when a long request has scrolled by.
+    Long texts are abbreviated unless `full`; `full_command` says how to ask for it. The
+    table comes last, so that it is still on the screen when a long request has scrolled
+    by.
     """
     if upcoming.model == Provider.NOTEBOOK:
         return Text("No model is set up, so nothing is sent. `construct setup` chooses one.")
@@ -51,8 +54,8 @@ def context_view(upcoming: NextRequest, *, full: bool = False) -> RenderableType
         (counted(total, "token"), "heading3"),
         f" would be sent to {one_line(upcoming.model)}, "
         f"{share} of its window of {upcoming.window:,}.",
-        (f" Cached for {_CACHE_LIFE_WORDS[request.cache_life]} up to each ◄.", "dim"),
-        ("" if full else " /context full shows every word.", "dim"),
+        (f" Up to each ◄ it is cached for {_CACHE_LIFE_WORDS[request.cache_life]}.", "dim"),
+        ("" if full else f" {full_command} shows every word.", "dim"),
     )
     return Group(*_parts(request, full=full), head, Padding(_bars(request, sizes), (1, 0, 0, 2)))
 

@@ -218,7 +218,8 @@ def _consequences(plan: ForgetPlan) -> Iterator[str]:
 
 
 def _other_observations(ids: Sequence[int]) -> str:
-    return f"what else was drawn from those messages ({', '.join(map(str, ids))})"
+    noun = "observation" if len(ids) == 1 else "observations"
+    return f"{noun} {', '.join(map(str, ids))}, drawn from the same messages"
 
 
 def _changes(changes: Undone, today: date, sentences: _UndoSentences) -> Iterator[RenderableType]:

@@ -92,7 +92,7 @@ def pause_line(before: datetime, now: datetime) -> str:
 
 
 def hello(summary: ConversationSummary | None, clock: Clock, *, private: bool) -> list[str]:
-    """Return the lines for a returning user: the conversation, its age, its task."""
+    """Return the lines for a returning user: the conversation, when they last talked, its task."""
     if summary is None:
         lines = ["Construct · a new conversation"]
     else:

@@ -11,16 +11,18 @@ from rich.text import Text
 
 from construct.clock import Clock
 from construct.memory.shown.lines import SIGNS
-from construct.operations.history import Diff, Generations, Period, Unit, bundled, folded
+from construct.operations.history import Diff, Generations, Period, PeriodUnit, bundled, folded
 from construct.store.provenance import Generation
 from construct.store.records import Observation
 from construct.text import one_line
 from construct.views.memory import observation_json, observation_table
 from construct.views.rules import left_out_view
-from construct.views.widgets import AccentBar, Prose, grid, headed, spaced
+from construct.views.widgets import AccentBar, ByWidth, Prose, grid, headed, spaced
 from construct.views.words import counted, period
 
 _BAR_WIDTH = 24
+_WIDE_FROM = 64
+"""Terminal width from which the tables have room for all their columns."""
 _MAX_LEVEL = 2
 """The timeline counts this generation and all later ones as one level."""
 _LEGEND = "known: noted from messages + condensed once + condensed more than once"
@@ -68,10 +70,9 @@ def timeline_view(weeks: Sequence[Period], max_lines: int | None = None) -> Rend
     if not weeks:
         return Text(_NOTHING, style="dim")
     unit, shown = bundled(weeks, len(weeks) if max_lines is None else max_lines)
-    legend = _LEGEND if unit == "week" else f"{_LEGEND}\nweek by week: /timeline all"
-    return Group(
-        _timeline_head(weeks), _timeline_table(shown, unit), Text(f"\n{legend}", style="dim")
-    )
+    legend = _LEGEND if unit == PeriodUnit.WEEK else f"{_LEGEND}\nweek by week: /timeline all"
+    lines = ByWidth(_WIDE_FROM, _timeline_table(shown, unit), Group(*_narrow_timeline(shown, unit)))
+    return Group(_timeline_head(weeks), lines, Text(f"\n{legend}", style="dim"))
 
 
 def timeline_json(weeks: Sequence[Period]) -> list[dict[str, Any]]:
@@ -164,11 +165,11 @@ def _timeline_head(weeks: Sequence[Period]) -> Text:
     return Text.assemble((f"{learned} learned", "heading3"), span)
 
 
-def _timeline_table(shown: Sequence[Period], unit: Unit) -> Table:
+def _timeline_table(shown: Sequence[Period], unit: PeriodUnit) -> Table:
     most_learned = max(1, *(period.learned for period in shown))
     return headed(
         (_timeline_row(line, unit, most_learned) for line in folded(shown)),
-        Column("week of" if unit == "week" else unit, no_wrap=True),
+        Column("week of" if unit == PeriodUnit.WEEK else unit, no_wrap=True),
         Column("learned", max_width=_BAR_WIDTH, min_width=7),
         Column(justify="right", no_wrap=True),
         Column("known", justify="right", no_wrap=True),
@@ -176,11 +177,13 @@ def _timeline_table(shown: Sequence[Period], unit: Unit) -> Table:
     )
 
 
-def _timeline_row(periods: Sequence[Period], unit: Unit, most_learned: int) -> list[RenderableType]:
+def _timeline_row(
+    periods: Sequence[Period], unit: PeriodUnit, most_learned: int
+) -> list[RenderableType]:
     """Return the row of one period, or of several quiet ones."""
     first = periods[0]
     if first.is_quiet:
-        return [Text(counted(len(periods), f"quiet {unit}"), style="dim")]
+        return [Text(_quiet_words(periods, unit), style="dim")]
     return [
         _period_name(first.begin, unit),
         AccentBar(most_learned, 0, first.learned),
@@ -190,15 +193,30 @@ def _timeline_row(periods: Sequence[Period], unit: Unit, most_learned: int) -> l
     ]
 
 
-def _period_name(begin: date, unit: Unit) -> str:
+def _narrow_timeline(shown: Sequence[Period], unit: PeriodUnit) -> Iterator[Text]:
+    for periods in folded(shown):
+        first = periods[0]
+        if first.is_quiet:
+            yield Text(_quiet_words(periods, unit), style="dim")
+            continue
+        counts = f"{first.learned:,} learned, {_known(first)} known"
+        notes = "".join(f", {note}" for note in _period_notes(first))
+        yield Text.assemble(f"{_period_name(first.begin, unit)}  {counts}", (notes, "dim"))
+
+
+def _quiet_words(periods: Sequence[Period], unit: PeriodUnit) -> str:
+    return counted(len(periods), f"quiet {unit}")
+
+
+def _period_name(begin: date, unit: PeriodUnit) -> str:
     match unit:
-        case "week":
+        case PeriodUnit.WEEK:
             return str(begin)
-        case "month":
+        case PeriodUnit.MONTH:
             return f"{begin:%Y-%m}"
-        case "quarter":
+        case PeriodUnit.QUARTER:
             return f"{begin:%Y} Q{(begin.month + 2) // 3}"
-        case "year":
+        case PeriodUnit.YEAR:
             return f"{begin:%Y}"
 
 
@@ -221,13 +239,20 @@ def _period_notes(period: Period) -> Iterator[str]:
         yield f"{period.corrected:,} corrected"
 
 
-def _generations_table(generations: Sequence[Generation]) -> Table:
+def _generations_table(generations: Sequence[Generation]) -> ByWidth:
     most_made = max(1, *(g.made for g in generations))
     rows = (
         (_generation_head(g), AccentBar(most_made, 0, g.active + g.pending), _generation_counts(g))
         for g in generations
     )
-    return grid(rows, Column(no_wrap=True), Column(max_width=_BAR_WIDTH), Column(overflow="fold"))
+    columns = Column(no_wrap=True), Column(max_width=_BAR_WIDTH), Column(overflow="fold")
+    return ByWidth(_WIDE_FROM, grid(rows, *columns), Group(*_narrow_generations(generations)))
+
+
+def _narrow_generations(generations: Sequence[Generation]) -> Iterator[Text]:
+    for g in generations:
+        yield _generation_head(g)
+        yield Text(_generation_counts(g).replace("\n", ", "))
 
 
 def _generation_head(g: Generation) -> Text:

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from construct.memory.learning.floor import Reflection
+from construct.memory.learning.reflection_checks import ChangeKind, Reflection
 from construct.operations.learning import CompactResult, Observed, ObservePlan
 from construct.views.words import counted, expected_cost, money
 
 _RETIREMENTS = {
-    "same": "found to repeat another",
-    "drop": "dropped for low priority",
-    "outdated": "found outdated",
+    ChangeKind.SAME: "found to repeat another",
+    ChangeKind.DROP: "dropped for low priority",
+    ChangeKind.OUTDATED: "found outdated",
 }
 
 
@@ -38,9 +38,9 @@ def compact_json(done: CompactResult | None) -> dict[str, Any]:
         "observed": done.observed,
         "committed": done.compacted.committed,
         "left_window": done.compacted.left_window,
-        "condensed": len(shrunk.gone),
+        "condensed": len(shrunk.superseded),
         "into": len(shrunk.lines),
-        "kept_back": [f"{refusal.what}: {refusal.reason}" for refusal in refused],
+        "kept_back": [f"{refusal.proposal}: {refusal.reason}" for refusal in refused],
     }
 
 
@@ -77,9 +77,9 @@ def observed_view(done: Observed) -> str:
 def _reflection_parts(reflection: Reflection) -> list[str]:
     parts = []
     if reflection.lines:
-        replaced = counted(len(reflection.retired("line")), "observation")
+        replaced = counted(len(reflection.superseded_by(ChangeKind.LINE)), "observation")
         parts.append(f"{replaced} condensed into {len(reflection.lines):,}")
     for kind, how in _RETIREMENTS.items():
-        if retired := reflection.retired(kind):
+        if retired := reflection.superseded_by(kind):
             parts.append(f"{counted(len(retired), 'observation')} {how}")
     return parts

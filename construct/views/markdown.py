@@ -22,9 +22,9 @@ _INTERRUPTS = re.compile(r"#{1,6}(?:\s|$)|`{3,}[^`]*$|~{3}")
 _ENDED_BY_BLANK = frozenset(
     {"paragraph_open", "heading_open", "table_open", "blockquote_open", "hr"}
 )
-# For the tail: a longer line is not taken for the head of a table, and each line counts
-# as this many characters more than it has.
+# In the tail, a line longer than this is not the head of a table.
 _MAX_HEAD_LENGTH = 500
+# Characters that the tail's budget is charged for each line, besides its own.
 _LINE_COST = 30
 
 
@@ -35,7 +35,7 @@ def render_markdown(text: str, width: int, theme: Theme = NEUTRAL) -> str:
 
 
 def warm() -> None:
-    """Fill the caches of the first rendering. Runs in a thread while the user types."""
+    """Render a sample, so that the first reply does not wait for imports and caches."""
     render_markdown("**a**\n\n```python\n1\n```\n\n|a|\n|-|\n", 80)
 
 

@@ -17,11 +17,13 @@ from construct.operations.status import Progress, Status, Watermark, Work
 from construct.store.records import Cycle
 from construct.text import one_line, shorten
 from construct.views.rules import left_out_view
-from construct.views.widgets import grid
+from construct.views.widgets import ByWidth, grid
 from construct.views.words import counted, money, percent, when
 from construct.vocabulary import Mode, Phase, WatermarkName
 
 _BAR_WIDTH = 24
+_BARS_FROM = 56
+"""Terminal width from which there is room for bars."""
 _QUOTE_LENGTH = 60
 _MINUTES_FROM = timedelta(minutes=2)
 """Shorter spans are shown in seconds."""
@@ -157,8 +159,8 @@ def _reflection_note(progress: Progress, work: Work, compact: str) -> str:
     )
 
 
-def _bars(status: Status) -> Table:
-    rows = (
+def _bars(status: Status) -> ByWidth:
+    rows = [
         (
             f"next {name}",
             ProgressBar(
@@ -172,14 +174,21 @@ def _bars(status: Status) -> Table:
             f"{progress.tokens:,} of {progress.threshold:,} tokens",
         )
         for name, progress in _steps(status).items()
-    )
-    return grid(
+    ]
+    wide = grid(
         rows,
         Column(no_wrap=True, min_width=len("next observation")),
         Column(max_width=_BAR_WIDTH),
         Column(justify="right", no_wrap=True, min_width=4),
-        Column(style="dim", no_wrap=True),  # on a narrow terminal the bar gives way
+        Column(style="dim", no_wrap=True),
     )
+    narrow = grid(
+        ((name, share, tokens) for name, _, share, tokens in rows),
+        Column(no_wrap=True),
+        Column(justify="right", no_wrap=True),
+        Column(style="dim"),
+    )
+    return ByWidth(_BARS_FROM, wide, narrow)
 
 
 def _counts(status: Status) -> Table:

@@ -6,13 +6,14 @@ from datetime import timedelta, timezone
 from typing import Any
 
 import pytest
+from rich.console import Group
 
 from construct.chat.commands import all_commands
 from construct.chat.commands.help import everyday_view
 from construct.clock import Clock
 from construct.memory.cycles.commit import Compacted
-from construct.memory.learning.floor import Change, Reflection
 from construct.memory.learning.proposals import ProposedObservation
+from construct.memory.learning.reflection_checks import Change, ChangeKind, Reflection
 from construct.memory.recall.search import Hit
 from construct.operations.cost_report import cost_by_day
 from construct.operations.learning import CompactResult
@@ -167,6 +168,18 @@ def test_usage_fits_its_screen(width: int) -> None:
             assert figure in text
 
 
+@pytest.mark.parametrize("width", [40, 60, 64, 80])
+def test_the_panel_and_the_timeline_lose_no_letter(width: int) -> None:
+    """On a narrow screen bars go, words stay whole."""
+    text = to_text(Group(status_view(status()), timeline_view(WEEKS)), width)
+    words = " ".join(text.split())
+    assert max(map(len, text.splitlines())) <= width
+    assert words.count(" tokens") >= 3
+    assert "1,240 of 3,000 tokens" in words
+    assert "9 superseded, 2 reflections, 1 corrected" in words or width >= 64
+    assert all(word in words for word in ("superseded", "reflections", "corrected"))
+
+
 def test_the_timeline_is_by_week() -> None:
     """A week says what it brought, and what was known at its end by generation.
 
@@ -256,13 +269,13 @@ def test_the_first_help_is_a_dozen_commands(width: int) -> None:
 def test_what_compacting_changed() -> None:
     """Only what happened is told, with nothing condensed into none."""
     line = ProposedObservation("x", "low", "stated", "2026-03-01", None, (1, 2))
-    dropped = Change("drop", (3,))
+    dropped = Change(ChangeKind.DROP, (3,))
     found = Reflection(
         (
-            Change("line", (1, 2), line, new_tokens=1, old_tokens=9),
+            Change(ChangeKind.LINE, (1, 2), line, new_tokens=1, old_tokens=9),
             dropped,
-            Change("outdated", (4,), stays=5),
-            Change("same", (6,), stays=5),
+            Change(ChangeKind.OUTDATED, (4,), stays=5),
+            Change(ChangeKind.SAME, (6,), stays=5),
         )
     )
     words = (

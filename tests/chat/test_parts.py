@@ -219,8 +219,8 @@ def test_what_terminals_wrap_anew() -> None:
 
     The others what they show.
     """
-    assert reflow_of({"TERM": "screen-256color", "TMUX": "/tmp/x"}) == "ever shown"
-    assert reflow_of({"TERM": "xterm-256color"}) == "shown"
+    assert reflow_of({"TERM": "screen-256color", "TMUX": "/tmp/x"}) == Reflow.EVER_SHOWN
+    assert reflow_of({"TERM": "xterm-256color"}) == Reflow.SHOWN
     for env in (
         {"XTERM_VERSION": "1"},
         {"STY": "1"},
@@ -228,10 +228,12 @@ def test_what_terminals_wrap_anew() -> None:
         {"TERM": "vt100"},
         {"TERM": "rxvt-unicode"},
     ):
-        assert reflow_of(env) == "no"
+        assert reflow_of(env) == Reflow.NOTHING
 
 
-@pytest.mark.parametrize(("reflow", "up"), [("no", 0), ("shown", 1), ("ever shown", 2)])
+@pytest.mark.parametrize(
+    ("reflow", "up"), [(Reflow.NOTHING, 0), (Reflow.SHOWN, 1), (Reflow.EVER_SHOWN, 2)]
+)
 async def test_a_narrowed_prompt_is_erased_as_far_as_it_reaches(reflow: Reflow, up: int) -> None:
     """After a resize the cursor goes up over all rows, including wrapped ones."""
     screen = Emulator(100, 10)

@@ -454,7 +454,7 @@ def test_forgetting_says_what_stays() -> None:
     )
     assert "would become “[removed]”." in emptying
     assert "message:1 you “I owe Rui 900”" in emptying
-    assert "This would stay: what else was drawn from those messages (8, 9)." in emptying
+    assert "This would stay: observations 8, 9, drawn from the same messages." in emptying
     counts: dict[str, Any] = dict.fromkeys((field.name for field in fields(Forgotten)), 0)
     gone = Forgotten(
         **(counts | {"observations": 2, "memories": 1, "relations": 3, "pending_erasure": True})
@@ -465,7 +465,7 @@ def test_forgetting_says_what_stays() -> None:
     emptied = Forgotten(**(counts | {"observations": 1, "emptied": 2, "beside": (8,)}))
     assert forgotten_view(emptied) == (
         "Deleted: 1 observation, every word of 2 messages. "
-        "Kept: what else was drawn from those messages (8)."
+        "Kept: observation 8, drawn from the same messages."
     )
     bare: dict[str, Any] = {"observations": (), "reactivated": (), "memories": ()}
     withheld = to_text(forget_plan_view(plan(**bare), TODAY))

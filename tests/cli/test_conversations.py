@@ -129,9 +129,7 @@ def test_a_number_is_needed(lived: Program) -> None:
     """What is none is wrong usage."""
     assert lived.run("conversations", "show", "two").returncode == 2
     assert lived.run("conversations", "show").returncode == 2
-    assert (
-        "Put the text in quotes" in lived.run("conversations", "rename", "1", "Two", "words").stderr
-    )
+    assert "must be in quotes" in lived.run("conversations", "rename", "1", "Two", "words").stderr
 
 
 def test_piped_chat_is_a_message_a_line(program: Program, api: FakeApi) -> None:

@@ -247,6 +247,8 @@ def test_an_interrupt_while_it_works_exits_130(
         ),
         (("--json", "status"), "--json goes after the command: construct status --json"),
         (("chat", "--json"), "No such option: --json"),
+        (("graph",), "Did you mean 'construct memory graph'?"),
+        (("zebra",), "`construct --help` lists the commands."),
     ],
 )
 def test_an_option_on_the_wrong_side_of_the_command(

@@ -163,6 +163,8 @@ def test_all_days_are_mentioned() -> None:
         ("I live here", False),
         ("it is scheduled", False),
         ("we're excited", False),
+        ("she left on Friday", True),
+        ("the dentist, for the lower left one", False),
     ],
 )
 def test_tense(text: str, past: bool) -> None:

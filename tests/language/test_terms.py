@@ -8,15 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from construct.language.terms import (
-    content_words,
-    date_terms,
-    negates,
-    normal_form,
-    opening_names,
-    terms,
-    words,
-)
+from construct.language.negation import negates
+from construct.language.terms import content_words, date_terms, opening_names, terms
+from construct.language.words import normal_form, words
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from construct.language.terms import date_terms, negates, opening_names, terms, words
-from construct.memory.learning.floor import Change, Reflection, Said, checked
+from construct.language.negation import negates
+from construct.language.terms import date_terms, opening_names, terms
+from construct.language.words import words
 from construct.memory.learning.proposals import ProposedObservation, ReflectionProposal
+from construct.memory.learning.reflection_checks import Change, Reflection, Said, check_reflection
 from construct.memory.shown.lines import PRIORITIES
 from construct.store.records import Observation
 from tests.memory.making import observation, proposed
@@ -106,11 +108,11 @@ def simulate(seed: int, verifier: Verifier, check: Callable[[World], None]) -> W
 
 
 def _reflect(rng: random.Random, world: World, verifier: Verifier, generation: int) -> None:
-    """Let floor and verifier judge two answers, as `reflect` does, and apply them."""
+    """Let code and verifier judge two answers, as `reflect` does, and apply them."""
     given = [o for o in world.active if not o.is_protected] if rng.random() < 0.8 else world.active
     settled: tuple[Change, ...] = ()
     for _ in range(2):
-        found = checked(_proposal(rng, given), given, world.said, settled)
+        found = check_reflection(_proposal(rng, given), given, world.said, settled)
         settled += tuple(
             change for change in found.changes if change.kind == "drop" or verifier(rng)
         )

@@ -10,10 +10,10 @@ from zoneinfo import ZoneInfo
 
 from construct.clock import Clock, to_text
 from construct.memory.cycles.commit import Compacted, compact, store_extraction, store_reflection
-from construct.memory.learning.floor import Change, Reflection
 from construct.memory.learning.proposals import Extraction, ProposedObservation
+from construct.memory.learning.reflection_checks import Change, ChangeKind, Reflection
 from construct.memory.promotion import remember
-from construct.memory.shown.frame import Frame
+from construct.memory.shown.view import Frame
 from construct.store import cycles
 from construct.store import observations as rows
 from construct.store.conversations import create_conversation, get_watermarks, note_request
@@ -127,12 +127,14 @@ class Life:
             {o.id: o for o in dropped} | {o.id: o for pair in (*outdated, *same) for o in pair}
         )
         changes = [
-            Change("line", tuple(o.id for o in sources), stated(text, [o.id for o in sources]))
+            Change(
+                ChangeKind.LINE, tuple(o.id for o in sources), stated(text, [o.id for o in sources])
+            )
             for text, sources in lines
         ]
-        changes += [Change("same", (old.id,), stays=new.id) for old, new in same]
-        changes += [Change("outdated", (old.id,), stays=new.id) for old, new in outdated]
-        changes += [Change("drop", (o.id,)) for o in dropped]
+        changes += [Change(ChangeKind.SAME, (old.id,), stays=new.id) for old, new in same]
+        changes += [Change(ChangeKind.OUTDATED, (old.id,), stays=new.id) for old, new in outdated]
+        changes += [Change(ChangeKind.DROP, (o.id,)) for o in dropped]
         with transaction(self.db):
             cycle = cycles.start_cycle(self.db, "reflector", here, self.tick())
             assert cycle is not None

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from construct.config import Thresholds
 from construct.memory.policy import (
     Situation,
-    blocks,
     choose_life,
     due,
     fit_to,
     is_cold,
+    must_wait,
 )
 from construct.vocabulary import WorkKind
 
@@ -74,7 +74,7 @@ def test_what_is_due(situation: Situation, work: tuple[WorkKind, ...]) -> None:
 )
 def test_a_turn_waits_only_past_the_limit(situation: Situation, waits: bool) -> None:
     """A turn waits only past the limit, where the observer helps and was not undone."""
-    assert blocks(situation, T) is waits
+    assert must_wait(situation, T) is waits
 
 
 def test_a_small_observer_threshold_holds_at_rest_too() -> None:

@@ -7,8 +7,8 @@ from construct.clock import Clock
 from construct.errors import ConstructError, NotFoundError
 from construct.memory.corrections import edit, pin
 from construct.memory.cycles.commit import StaleError, store_extraction, store_reflection
-from construct.memory.learning.floor import Change, Reflection
 from construct.memory.learning.proposals import Extraction
+from construct.memory.learning.reflection_checks import Change, ChangeKind, Reflection
 from construct.memory.shown.view import current_blocks
 from construct.memory.undo import newest_cycle, plan_undo, undo
 from construct.store import cycles
@@ -320,7 +320,7 @@ def test_a_reflector_at_work_during_an_undo_stores_nothing(life: Life) -> None:
     cycle = cycles.start_cycle(life.db, "reflector", None, life.tick())
     assert cycle is not None
     undo(life.db, life.clock)
-    found = Reflection((Change("line", (a.id,), stated("A", [a.id])),))
+    found = Reflection((Change(ChangeKind.LINE, (a.id,), stated("A", [a.id])),))
     with pytest.raises(StaleError):
         store_reflection(life.db, cycle, found, [a], life.tick())
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from construct.clock import to_text
 from construct.memory.corrections import edit, pin
 from construct.memory.forgetting import delete_conversation, forget, plan_forget
-from construct.memory.provenance import why
+from construct.memory.provenance import trace_observation
 from construct.memory.shown.forks import fork
 from construct.memory.shown.view import current_blocks
 from construct.memory.undo import newest_cycle, undo
@@ -157,7 +157,7 @@ class Player:
         """
         db = self.life.db
         for o in rows.all_observations(db):
-            assert why(db, o.id).messages
+            assert trace_observation(db, o.id).messages
             made_by = cycles.get_cycle(db, o.cycle_id)
             if made_by.status == "reverted":
                 assert o.superseded_by == o.cycle_id

@@ -52,6 +52,8 @@ async def agenda(chat: Chat, out: Output, argument: str) -> None:
         found = await chat.run(operations.agenda)
         out.show(agenda_view(found))
         passed = [i for i in found.items if i.state is AgendaState.OUTCOME_UNKNOWN]
+        if listed := passed or found.items:  # in the view, passed plans come last
+            chat.shown = ("observation", listed[-1].id)
         if passed and out.interactive and not chat.is_private:
             await _ask_about(chat, out, passed)
 
@@ -62,6 +64,7 @@ async def _ask_about(chat: Chat, out: Output, items: list[AgendaItem]) -> None:
         raise UsageError(f"Usage: {_USAGE}")
     chat.refuse_in_private()
     for item in items:
+        chat.shown = ("observation", item.id)
         out.say(f"{item.id}  {item.content}")
         key = await out.ask_key(_QUESTION, "".join([*_KEYS, _MOVE, _STOP]))
         if key == _STOP:

@@ -136,8 +136,16 @@ async def model(chat: Chat, out: Output, argument: str) -> None:
         if advice := chat.companion.models.advice:
             out.say(advice)
         return
-    worker = model_words(chat.companion.models.worker_name)
-    out.say(f"{model_words(chat.model_name)} answers; {worker} does the memory work.")
+    models = chat.companion.models
+    if models.is_notebook:
+        out.say(
+            "No model is set up: the notebook replies, and observations are made by fixed rules."
+        )
+    elif models.worker is None:
+        out.say(f"{model_words(chat.model_name)} answers; observations are made by fixed rules.")
+    else:
+        worker = model_words(models.worker_name)
+        out.say(f"{model_words(chat.model_name)} answers; {worker} does the memory work.")
     out.say(models_text(await asyncio.to_thread(all_models, chat.settings)))
 
 

@@ -86,9 +86,8 @@ async def forget(chat: Chat, out: Output, argument: str) -> None:
         raise UsageError("--yes needs an ID: /forget ID --yes")
     reference = named(chat, name, _FORGET)
     if ask and not out.interactive:
-        raise UsageError(
-            f"No terminal to confirm on. Add --yes: /forget {written(reference)} --yes"
-        )
+        command = " ".join(["/forget", written(reference), *options, "--yes"])
+        raise UsageError(f"No terminal to confirm on. Add --yes: {command}")
     gone = await _forget(chat, out, reference, words="--words" in options, ask=ask)
     if gone is not None:
         out.say(views.forgotten_view(gone))

@@ -47,8 +47,8 @@ async def export(chat: Chat, out: Output, argument: str) -> None:
 async def import_file(chat: Chat, out: Output, argument: str) -> None:
     """Reads an export of Construct, ChatGPT or Claude, or your own JSONL.
 
-    It imports all of the file or nothing. You can search it at once; `construct observe`
-    learns from it.
+    It imports all of the file or nothing. You can search its messages at once;
+    `construct observe` learns from them.
     """
     path = _path(argument, "/import FILE")
     chat.refuse_in_private()
@@ -86,7 +86,11 @@ async def doctor(chat: Chat, out: Output, argument: str) -> None:
 
 async def _may_write(out: Output, path: Path) -> bool:
     """Ask before replacing a file that is not empty. Return whether to write it."""
-    if _holds_something(path) and not await out.ask(f"{path} exists. Replace it?"):
+    if not _holds_something(path):
+        return True
+    if not out.interactive:
+        raise UsageError(f"{path} exists, and there is no terminal to ask on. Name another file.")
+    if not await out.ask(f"{path} exists. Replace it?"):
         out.say("Nothing was written.")
         return False
     return True

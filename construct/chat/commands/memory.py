@@ -55,8 +55,8 @@ async def list_memory(chat: Chat, out: Output, argument: str) -> None:
       since, until or on a day: 2026-03-01, 2026-03, 7d, yesterday.
 
     Several priorities or several stances widen the list; everything else narrows it. Put
-    one of these words in quotation marks to search for it in the text. all removes the
-    limit on how many are shown.
+    one of these words in quotation marks to search for it in the text. The word all lifts
+    the limit on how many are shown.
     """
     found = await chat.run(memory.list_in_scope, argument)
     if not found.observations and not found.memories:
@@ -89,7 +89,7 @@ async def show_profile(chat: Chat, out: Output, argument: str) -> None:
 async def recall(chat: Chat, out: Output, argument: str) -> None:
     """Finds messages, observations and memories, best match first.
 
-    What stands in front of each is the ID for /why.
+    /why takes the ID in front of each.
     """
     if not argument:
         raise UsageError("Usage: /recall WORDS")
@@ -118,15 +118,15 @@ async def remember(chat: Chat, out: Output, argument: str) -> None:
     "/graph [NAME]", "people, places, things", example="/graph Rosa", choices=entity_choices
 )
 async def graph(chat: Chat, out: Output, argument: str) -> None:
-    """Shows how they are related to each other. Without a name it starts from you."""
+    """Shows how people, places and things are related. Without a name it starts from you."""
     out.show(views.graph_view(await chat.run(memory.graph, argument)))
 
 
 @group.command(_WHY, "where a memory came from", example="/why 12", choices=why_choices)
 async def why(chat: Chat, out: Output, argument: str) -> None:
-    """Shows the messages it came from, word for word, and its history since.
+    """Shows the messages a memory came from, word for word, and its history since.
 
-    An ID is 12, message:12 or memory:12. Without one it means what was shown last.
+    An ID is 12, message:12 or memory:12. Without one, it explains what was shown last.
 
     /why last shows the memories that the last reply was given.
     """
@@ -170,8 +170,8 @@ async def diff(chat: Chat, out: Output, argument: str) -> None:
 async def timeline(chat: Chat, out: Output, argument: str) -> None:
     """For each week, counts the observations learned, superseded, and known at its end.
 
-    To fit a small screen, weeks are grouped by month, quarter or year. all shows every
-    week.
+    To fit a small screen, weeks are grouped by month, quarter or year. /timeline all shows
+    every week.
     """
     if argument not in {"", "all"}:
         raise UsageError("Usage: /timeline [all]")

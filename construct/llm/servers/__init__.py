@@ -21,7 +21,7 @@ from construct.llm.servers.vllm import VLLM
 KINDS: tuple[Kind, ...] = (OLLAMA, LMSTUDIO, LLAMACPP, VLLM)
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _LOOK_FOR = "CONSTRUCT_LOOK_FOR"
-_PATIENCE_WITH_THE_CHOSEN = 2.0
+_CHOSEN_SERVER_SECONDS = 2.0
 """Seconds to wait for a server that the user has chosen, which may be far away."""
 
 
@@ -32,7 +32,7 @@ def look(environ: Mapping[str, str] = os.environ) -> list[FoundModel]:
     less than a second, whatever listens there. Raises UsageError when
     CONSTRUCT_LOOK_FOR is not a loopback address.
     """
-    # Each server is asked two or three questions in turn, each with its own time limit.
+    # No limit here: a server is asked up to three questions, each with its own limit.
     searches = [partial(_first_found, kinds, url) for url, kinds in _places(environ)]
     found = at_once(searches, patience=None)
     return sorted((m for models in found for m in models or []), key=_sensible_first)
@@ -45,7 +45,7 @@ def kind_of(source: str) -> Kind:
 
 def describe(base_url: str, name: str, headers: Mapping[str, str]) -> FoundModel | None:
     """Return what a server that the user has chosen says about one model, or None."""
-    ask = asker(base_url, headers, _PATIENCE_WITH_THE_CHOSEN)
+    ask = asker(base_url, headers, _CHOSEN_SERVER_SECONDS)
     kind = _kind_at(ask)
     if kind.describe is not None:
         return kind.describe(ask, base_url, name)
@@ -54,7 +54,7 @@ def describe(base_url: str, name: str, headers: Mapping[str, str]) -> FoundModel
 
 def list_models(base_url: str, headers: Mapping[str, str]) -> list[FoundModel]:
     """Return the models of a server that the user has chosen, in the server's order."""
-    ask = asker(base_url, headers, _PATIENCE_WITH_THE_CHOSEN)
+    ask = asker(base_url, headers, _CHOSEN_SERVER_SECONDS)
     return _kind_at(ask).find(ask, base_url) or []
 
 

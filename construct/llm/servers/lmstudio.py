@@ -1,7 +1,7 @@
 """LM Studio, 0.4.1 and later: the Messages API at `/v1/messages`.
 
-`/v1/models` does not give context windows. Its own `/api/v0/models` does, and is asked
-once the user has chosen a model.
+`/v1/models` does not give context windows. LM Studio's own `/api/v0/models` does, and is
+asked once the user has chosen a model.
 """
 
 from dataclasses import replace
@@ -14,7 +14,7 @@ _OWNER = "organization_owner"
 
 
 def find(ask: Ask, base_url: str) -> list[FoundModel] | None:
-    """List the models that can chat."""
+    """List the models that can chat, or return None if this is not LM Studio."""
     answer = ask("/v1/models")
     if not owned_by(answer, _OWNER):
         return None
@@ -22,7 +22,7 @@ def find(ask: Ask, base_url: str) -> list[FoundModel] | None:
 
 
 def describe(ask: Ask, base_url: str, name: str) -> FoundModel | None:
-    """Describe one model. If it is loaded, its window is the loaded one."""
+    """Describe one model. Its context window is None until LM Studio has loaded it."""
     known = next((model for model in find(ask, base_url) or [] if model.name == name), None)
     facts = entries(ask("/api/v0/models"), "data") or []
     mine = next((entry for entry in facts if entry.get("id") == name), None)

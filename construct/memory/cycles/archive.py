@@ -30,7 +30,7 @@ class Estimate:
 
 
 def estimate(waiting: Sequence[Backlog], model: Model | None) -> Estimate:
-    """Estimate what observing a backlog takes, reflections included."""
+    """Estimate the observer calls a backlog takes, and their cost with later reflections."""
     if model is None:
         return Estimate(0, 0.0)
     message_tokens = sum(b.tokens for b in waiting)

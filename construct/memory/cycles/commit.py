@@ -7,15 +7,14 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from construct.memory.learning.floor import Reflection
 from construct.memory.learning.proposals import Extraction, ProposedObservation
+from construct.memory.learning.reflection_checks import Reflection
 from construct.memory.promotion import promote
-from construct.memory.shown.frame import Frame
 from construct.memory.shown.lines import line_tokens, note_columns
 from construct.memory.shown.transcript import window_start
-from construct.memory.shown.view import take_in
+from construct.memory.shown.view import Frame, take_in
 from construct.store import forget_requests, provenance
-from construct.store import observations as rows
+from construct.store import observations as stored_observations
 from construct.store.conversations import (
     get_conversation,
     get_watermarks,
@@ -59,8 +58,8 @@ def store_extraction(
     """
     conversation_id = batch[0].conversation_id
     must_run(db, cycle_id)
-    passed = bool(batch[0].archived)
-    if not passed and get_watermarks(db, conversation_id).observed != based_on:
+    is_archived = bool(batch[0].archived)
+    if not is_archived and get_watermarks(db, conversation_id).observed != based_on:
         raise StaleError
     present = _as_now(db, batch, based_on)
     if [(m.id, m.archived) for m in present] != [(m.id, m.archived) for m in batch]:
@@ -75,31 +74,34 @@ def store_extraction(
         if observation_id is None:
             left_out += 1
             continue
-        rows.link_messages(db, observation_id, sources)
-        standing = [
-            o.id for o in rows.observations(db, proposed.replaces) if o.state != "superseded"
+        stored_observations.link_messages(db, observation_id, sources)
+        replaced = [
+            o.id
+            for o in stored_observations.observations(db, proposed.replaces)
+            if o.state != "superseded"
         ]
         provenance.link_replaced(
-            db, [(observation_id, old) for old in standing], Relation.OUTDATED, cycle_id
+            db, [(observation_id, old) for old in replaced], Relation.OUTDATED, cycle_id
         )
-        lenders = rows.observations(db, [*proposed.replaces, *proposed.borrowed])
+        lenders = stored_observations.observations(db, [*proposed.replaces, *proposed.borrowed])
         provenance.link_borrowed(
-            db, [(observation_id, o.id) for o in lenders if o.id not in standing]
+            db, [(observation_id, o.id) for o in lenders if o.id not in replaced]
         )
         stored += 1
-    known = [o.id for o in rows.observations(db, found.forget_observations)]
+    known = [o.id for o in stored_observations.observations(db, found.forget_observations)]
     forget_requests.add(db, cycle_id, known, [i for i in found.forget_messages if i in allowed])
-    if passed:
+    if is_archived:
         return Stored(stored, left_out)
     set_watermark(db, conversation_id, WatermarkName.OBSERVED, batch[-1].id, now)
-    here = get_conversation(db, conversation_id)
-    if found.title and not is_forbidden(db, found.title) and not (found.by_rule and here.title):
+    conversation = get_conversation(db, conversation_id)
+    keeps_title = found.by_rule and conversation.title
+    if found.title and not keeps_title and not is_forbidden(db, found.title):
         rename_conversation(db, conversation_id, found.title, by="observer")
     set_task_and_response(
         db,
         conversation_id,
-        _task(db, found.current_task, here.current_task),
-        _task(db, found.suggested_response, here.suggested_response),
+        _updated(db, conversation.current_task, found.current_task),
+        _updated(db, conversation.suggested_response, found.suggested_response),
     )
     return Stored(stored, left_out)
 
@@ -113,16 +115,18 @@ def store_reflection(
     """
     must_run(db, cycle_id)
     by_id = {o.id: o for o in given}
-    unasked = {o.id: o._replace(asked_at=None) for o in given}  # to be asked about changes nothing
-    needed = found.gone | {change.stays for change in found.changes if change.stays is not None}
-    present = {o.id: o for o in rows.observations(db, sorted(needed))}
+    # Asking the user about a note does not change it.
+    as_given = {o.id: o._replace(asked_at=None) for o in given}
+    staying = {change.stays for change in found.changes if change.stays is not None}
+    needed = found.superseded | staying
+    present = {o.id: o for o in stored_observations.observations(db, sorted(needed))}
     if present.keys() != needed or not all(
-        o.state == "active" and o._replace(asked_at=None) == unasked[o.id] for o in present.values()
+        o.state == "active" and o._replace(asked_at=None) == as_given[o.id]
+        for o in present.values()
     ):
         raise StaleError
-    if found.gone & forget_requests.not_yet_withheld(
-        db
-    ):  # asked for meanwhile: a new line would repeat it
+    # A new line would repeat what the user has asked to forget meanwhile.
+    if found.superseded & forget_requests.not_yet_withheld(db):
         raise StaleError
     done = []
     for change in found.changes:
@@ -134,26 +138,26 @@ def store_reflection(
             new = _insert(db, change.line, cycle_id, home, generation, now, committed_at=now)
             if new is None:
                 continue
-            rows.link_sources(db, new, change.retired)
+            stored_observations.link_sources(db, new, change.retired)
         elif change.stays is not None:
             provenance.link_replaced(
                 db, [(change.stays, old) for old in change.retired], change.kind, cycle_id
             )
         done.append(change)
     kept = replace(found, changes=tuple(done))
-    rows.supersede(db, kept.gone, cycle_id, now)
+    stored_observations.supersede(db, kept.superseded, cycle_id, now)
     return kept
 
 
-def _task(db: sqlite3.Connection, given: str | None, before: str | None) -> str | None:
-    """Return the task to store after an observer's answer.
+def _updated(db: sqlite3.Connection, old: str | None, answer: str | None) -> str | None:
+    """Return the task or suggested response to store after an observer's answer.
 
-    No answer keeps the old task. An empty one clears it, and so does one that the
-    user's rules forbid.
+    No answer keeps the old one. An empty one clears it, and so does one that the user's
+    rules forbid.
     """
-    if given is None:
-        return before
-    return None if is_forbidden(db, given) else given or None
+    if answer is None:
+        return old
+    return None if is_forbidden(db, answer) else answer or None
 
 
 def must_run(db: sqlite3.Connection, cycle_id: int) -> None:
@@ -184,7 +188,7 @@ def _insert(
     now: str,
     committed_at: str | None,
 ) -> int | None:
-    return rows.insert_observation(
+    return stored_observations.insert_observation(
         db,
         {
             **note_columns(proposed),
@@ -218,8 +222,8 @@ def compact(
     get_conversation(db, conversation_id)
     marks = get_watermarks(db, conversation_id)
     messages = live_messages(db, conversation_id, marks.window)
-    pending = [o.id for o in rows.pending(db, conversation_id)]
-    committed = rows.commit_pending(db, conversation_id, now)
+    pending = [o.id for o in stored_observations.pending(db, conversation_id)]
+    committed = stored_observations.commit_pending(db, conversation_id, now)
     provenance.apply_replacements(db, pending, now)
     window = window_start(messages, marks, retained)
     set_watermark(db, conversation_id, WatermarkName.COMPACTED, marks.observed, now)

@@ -20,7 +20,6 @@ from construct.memory.cycles.runner import (
 )
 from construct.memory.cycles.situation import is_over_limit
 from construct.memory.learning.asking import Account
-from construct.memory.learning.floor import Said, why_not_outdated
 from construct.memory.learning.observer import (
     Pictures,
     Reading,
@@ -29,13 +28,14 @@ from construct.memory.learning.observer import (
     observe,
 )
 from construct.memory.learning.proposals import Extraction, ProposedObservation
+from construct.memory.learning.reflection_checks import ChangeKind, Said, why_not_outdated
 from construct.memory.learning.verifier import Group, verify
 from construct.memory.shown.files import stored_file, with_material
 from construct.memory.shown.forks import reach, replaceable
 from construct.memory.shown.lines import fitting
 from construct.memory.shown.transcript import batches
 from construct.store import cycles
-from construct.store import observations as rows
+from construct.store import observations as stored_observations
 from construct.store.attachments import attachments_with_data
 from construct.store.conversations import get_watermarks
 from construct.store.forbidden import left_out_note
@@ -53,12 +53,13 @@ from construct.vocabulary import (
     Step,
 )
 
-_MOST_WORDS = 40
-_CANDIDATES = 80
-_MOST_PLANS = 20
+_MAX_QUERY_WORDS = 40
+"""Words of the messages that known notes are searched for."""
+_MAX_CANDIDATES, _MAX_PLANS = 80, 20
+"""Known notes that are read of each kind, before those that fit are chosen."""
 _MAX_PDF_TOKENS = 20_000
 """About ten pages. Of a longer PDF the observer knows what the conversation says of it."""
-_QUOTED = 120
+_QUOTE_LENGTH = 120
 """Characters of a note that are quoted in a cycle's problems."""
 
 Find = Callable[[sqlite3.Connection, int], list[Message]]
@@ -66,10 +67,10 @@ Find = Callable[[sqlite3.Connection, int], list[Message]]
 
 
 async def run_observer(runner: CycleRunner, conversation_id: int, find: Find) -> int | None:
-    """Observe the oldest batch of what is found.
+    """Observe the oldest batch of the messages that `find` returns.
 
-    Returns how many observations were made, None when there is nothing to observe, or
-    another process is at it.
+    Returns how many observations were made. None if there is nothing to observe, or
+    another process is observing the conversation.
     """
     model = await runner.affordable_model()
     return await runner.run(_ObserverJob(model, conversation_id, runner.config, find))
@@ -89,15 +90,15 @@ def material(db: sqlite3.Connection, messages: Sequence[Message], model: Model |
     if model is None or not any(m.attached for m in messages):
         return Material(list(messages), {})
     files = {
-        message: [stored_file(one, data) for one, data in found]
-        for message, found in attachments_with_data(db, messages).items()
+        message_id: [stored_file(attachment, data) for attachment, data in attached]
+        for message_id, attached in attachments_with_data(db, messages).items()
     }
-    shown = {
-        message: [file for file in of if _is_shown(file, model)] for message, of in files.items()
-    }
+    shown: dict[int, list[File]] = {}
+    for message_id, attached in files.items():
+        if visible := [file for file in attached if _is_shown(file, model)]:
+            shown[message_id] = visible
     return Material(
-        [with_material(m, files[m.id]) if m.id in files else m for m in messages],
-        {message: of for message, of in shown.items() if of},
+        [with_material(m, files[m.id]) if m.id in files else m for m in messages], shown
     )
 
 
@@ -139,8 +140,8 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
         batch = batches(messages, batch_tokens(self.model))[0]
         known = []
         if self.model is not None:
-            here = reach(db, self.config.scope, self.home)
-            known = known_notes(db, here, batch, known_tokens(self.model))
+            scope = reach(db, self.config.scope, self.home)
+            known = known_notes(db, scope, batch, known_tokens(self.model))
         before = newest_messages(db, self.home, 2, batch[0].id - 1)
         return _Batch(
             messages=batch,
@@ -149,7 +150,7 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
             based_on=get_watermarks(db, self.home).observed,
             known=known,
             replaceable=replaceable(db, self.config.scope, self.home, known),
-            said=rows.last_said(db, [o.id for o in known]),
+            said=stored_observations.last_said(db, [o.id for o in known]),
         )
 
     def span(self, batch: _Batch) -> tuple[int, int]:
@@ -188,12 +189,14 @@ async def _with_agreed_replacements(
     for line in found.observations:
         for stale_id in line.replaces:
             if reason := _why_not_replaced(by_id[stale_id], line, batch, rules):
-                account.problems.append(f"kept “{by_id[stale_id].content[:_QUOTED]}”: {reason}")
+                account.problems.append(
+                    f"kept “{by_id[stale_id].content[:_QUOTE_LENGTH]}”: {reason}"
+                )
             else:
                 newer.setdefault(stale_id, line)
     answers: list[str | None] | None = None
     if is_capable(model):
-        groups = [Group("outdated", (by_id[i],), line) for i, line in newer.items()]
+        groups = [Group(ChangeKind.OUTDATED, (by_id[i],), line) for i, line in newer.items()]
         answers = await verify(model, groups, account)
     agreed: set[int] = set()
     for number, stale_id in enumerate(newer):
@@ -201,7 +204,7 @@ async def _with_agreed_replacements(
         if wrong is None:
             agreed.add(stale_id)
         else:
-            content = by_id[stale_id].content[:_QUOTED]
+            content = by_id[stale_id].content[:_QUOTE_LENGTH]
             account.problems.append(f"kept “{content}”, not outdated: {wrong}")
     observations = []
     for line in found.observations:
@@ -222,29 +225,31 @@ def _why_not_replaced(
 
 
 def known_notes(
-    db: sqlite3.Connection, scope: Descent | None, messages: Sequence[Message], most: int
+    db: sqlite3.Connection, scope: Descent | None, messages: Sequence[Message], limit: int
 ) -> list[Observation]:
-    """Return the stored notes to show an observer, at most `most` tokens of them.
+    """Return the stored notes to show an observer, at most `limit` tokens of them.
 
-    It can replace these and need not write them again. The order among active and
-    pending notes: those that share names or subject with the messages; high priority;
-    plans, which the messages may settle in other words or another language; the newest.
+    It can replace these and need not write them again. Active and pending notes come in
+    this order: those that share names or words with the messages; those of high
+    priority; plans, which the messages may settle in other words or another language;
+    the newest.
     """
-    named = Counter(term for m in messages for term in sorted(terms(m.content)))
-    said: set[str] = set()
+    names = Counter(term for m in messages for term in sorted(terms(m.content)))
+    user_words: set[str] = set()
     for message in messages:
         if message.role == Role.USER:
-            said |= content_words(message.content)
-    # Names first, then the longest words: they tell most.
-    telling = [*(w for w, _ in named.most_common()), *sorted(said, key=lambda w: (-len(w), w))]
-    quoted = ['"' + w.replace('"', '""') + '"' for w in list(dict.fromkeys(telling))[:_MOST_WORDS]]
-    found = [
-        *rows.matching(db, " OR ".join(quoted), scope, _CANDIDATES),
-        *rows.newest(db, scope, _CANDIDATES, priority=Priority.HIGH),
-        *rows.newest(db, scope, _MOST_PLANS, stance=Stance.PLANNED),
-        *rows.newest(db, scope, _CANDIDATES),
+            user_words |= content_words(message.content)
+    # The longest words tell most about the subject.
+    longest_first = sorted(user_words, key=lambda word: (-len(word), word))
+    query = list(dict.fromkeys([*(name for name, _ in names.most_common()), *longest_first]))
+    quoted = ['"' + word.replace('"', '""') + '"' for word in query[:_MAX_QUERY_WORDS]]
+    candidates = [
+        *stored_observations.matching(db, " OR ".join(quoted), scope, _MAX_CANDIDATES),
+        *stored_observations.newest(db, scope, _MAX_CANDIDATES, priority=Priority.HIGH),
+        *stored_observations.newest(db, scope, _MAX_PLANS, stance=Stance.PLANNED),
+        *stored_observations.newest(db, scope, _MAX_CANDIDATES),
     ]
-    return fitting(list({o.id: o for o in found}.values()), most)
+    return fitting(list({o.id: o for o in candidates}.values()), limit)
 
 
 def newest_observer(db: sqlite3.Connection, conversation_id: int) -> int:
@@ -256,10 +261,9 @@ def newest_observer(db: sqlite3.Connection, conversation_id: int) -> int:
 def fallback_reason(
     db: sqlite3.Connection, conversation_id: int, config: MemoryConfig, since: int = 0
 ) -> str | None:
-    """Return why the newest batch was read by rule and not by the worker model.
+    """Return why the newest batch was read by rule, although there is a worker model.
 
-    None when the model read it, or when it is not newer than the cycle `since`. Call it
-    only if there is a worker model.
+    None if the model read it, or if no batch was read after the cycle `since`.
     """
     cycle = cycles.last_cycle(db, CycleKind.OBSERVER, conversation_id, (CycleStatus.SUCCEEDED,))
     if cycle is None or cycle.id <= since or cycle.model != EXTRACTIVE:

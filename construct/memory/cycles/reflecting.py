@@ -14,12 +14,12 @@ from construct.memory.cycles.runner import (
 )
 from construct.memory.cycles.situation import reflector_scope
 from construct.memory.learning.asking import Account
-from construct.memory.learning.floor import Reflection, Said
+from construct.memory.learning.reflection_checks import Reflection, Said
 from construct.memory.learning.reflector import choose, input_tokens, reflect
 from construct.memory.promotion import promote
 from construct.memory.shown.forks import condensable, reach
 from construct.store import cycles, forget_requests, provenance
-from construct.store import observations as rows
+from construct.store import observations as stored_observations
 from construct.store.forbidden import left_out_note
 from construct.store.records import Observation
 from construct.vocabulary import CycleKind, CycleStatus, Step
@@ -59,7 +59,7 @@ class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
 
     def choose(self, db: sqlite3.Connection) -> _Batch | None:
         scope = self.config.scope
-        active = rows.active_in_scope(db, reach(db, scope, self.conversation_id))
+        active = stored_observations.active_in_scope(db, reach(db, scope, self.conversation_id))
         if scope == "conversation":
             active = condensable(db, self.conversation_id, active)
         # A line made of what the user has asked to forget would go on saying it.
@@ -72,7 +72,7 @@ class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
         given = choose(active, read_until, input_tokens(self.model))
         if len(given) < 2:
             return None
-        return _Batch(given, rows.last_said(db, [o.id for o in given]))
+        return _Batch(given, stored_observations.last_said(db, [o.id for o in given]))
 
     async def work(self, batch: _Batch, account: Account) -> Reflection:
         found = await reflect(self.model, batch.given, batch.said, account)
@@ -100,7 +100,7 @@ class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
                 *_notes(found, cycle.batch.given),
             ],
             base_tokens=left if left > _MUCH_LEFT * before else None,
-            count=len(found.gone),
+            count=len(found.superseded),
         )
 
     def give_up(
@@ -119,14 +119,16 @@ class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
         )
 
     def _active_tokens(self, db: sqlite3.Connection) -> int:
-        return rows.active_tokens(db, reach(db, self.config.scope, self.conversation_id))
+        return stored_observations.active_tokens(
+            db, reach(db, self.config.scope, self.conversation_id)
+        )
 
 
 def _notes(found: Reflection, given: Sequence[Observation]) -> list[str]:
     """Describe the refused proposals, with the beginning of each note that stays."""
     contents = {o.id: o.content[: provenance.NOTED_LENGTH] for o in given}
     return [
-        f"refused: {refusal.what[:200]} ({refusal.reason}); kept: "
+        f"refused: {refusal.proposal[:200]} ({refusal.reason}); kept: "
         + ", ".join(f"“{contents[i]}”" for i in refusal.kept)
         for refusal in found.refused
     ]

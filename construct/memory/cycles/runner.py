@@ -156,7 +156,7 @@ class CycleRunner:
         if cycle is None:
             return None
         self.report(StepReport(job.progress))
-        heart = asyncio.create_task(self._beat(cycle.id))
+        heart = asyncio.create_task(self._keep_alive(cycle.id))
         try:
             found = await job.work(cycle.batch, cycle.account)
             outcome = await self.store.call(self._end, job, cycle, found)
@@ -252,7 +252,7 @@ class CycleRunner:
         with suppress(ConstructError):  # the database may be busy; the phase is for the screen only
             await self.store.call(cycles.set_phase, cycle_id, phase)
 
-    async def _beat(self, cycle_id: int) -> None:
+    async def _keep_alive(self, cycle_id: int) -> None:
         while True:
             await asyncio.sleep(cycles.HEARTBEAT_SECONDS)
             with suppress(ConstructError):  # the database may be busy; the next beat will do

@@ -15,7 +15,7 @@ from construct.memory.policy import (
 from construct.memory.shown.forks import inherited_window, reach
 from construct.memory.shown.transcript import window_start
 from construct.store import cycles
-from construct.store import observations as rows
+from construct.store import observations as stored_observations
 from construct.store.conversations import get_conversation, get_watermarks, idle_with_unobserved
 from construct.store.messages import LAST, live_messages, unobserved_and_window_tokens
 from construct.store.records import Message
@@ -28,7 +28,7 @@ def unobserved(
 ) -> list[Message]:
     """Return what an observer may read now of a conversation, up to a message.
 
-    Questions at the end that have no answer yet wait, unless the talk is at rest.
+    The user's messages at the end, not answered yet, are left out unless `at_rest`.
     """
     observed = get_watermarks(db, conversation_id).observed
     messages = live_messages(db, conversation_id, observed, until)
@@ -43,7 +43,9 @@ def read_situation(
     """Return the situation of a conversation."""
     return replace(
         read_window(db, conversation_id, config, leaving=leaving),
-        active_tokens=rows.active_tokens(db, reach(db, config.scope, conversation_id)),
+        active_tokens=stored_observations.active_tokens(
+            db, reach(db, config.scope, conversation_id)
+        ),
         reflect_from=reflect_from(db, conversation_id, config),
     )
 
@@ -56,18 +58,20 @@ def read_window(
     Counting all observations takes longer the more there are.
     """
     marks = get_watermarks(db, conversation_id)
-    unobserved, shown = unobserved_and_window_tokens(db, conversation_id, marks)
-    here = get_conversation(db, conversation_id)
-    last = from_text(here.last_request_at) if here.last_request_at else None
+    unobserved_tokens, own_tokens = unobserved_and_window_tokens(db, conversation_id, marks)
+    conversation = get_conversation(db, conversation_id)
+    inherited_tokens = sum(m.token_count for m in inherited_window(db, conversation))
+    last_request = conversation.last_request_at
+    last = from_text(last_request) if last_request else None
+    window = live_messages(db, conversation_id, marks.window)
     return Situation(
-        unobserved_tokens=unobserved,
-        window_tokens=shown + sum(m.token_count for m in inherited_window(db, here)),
+        unobserved_tokens=unobserved_tokens,
+        window_tokens=own_tokens + inherited_tokens,
         compactable=marks.observed > marks.compacted
-        or window_start(live_messages(db, conversation_id, marks.window), marks, config.retained)
-        > marks.window
-        or rows.has_pending(db, conversation_id),
+        or window_start(window, marks, config.retained) > marks.window
+        or stored_observations.has_pending(db, conversation_id),
         held=held_tokens(db, conversation_id, config) > 0,
-        cold=is_cold(last, here.cache_life, config.clock.now()),
+        cold=is_cold(last, conversation.cache_life, config.clock.now()),
         leaving=leaving,
     )
 
@@ -119,11 +123,16 @@ def reflector_scope(scope: str, conversation_id: int) -> int | None:
 
 
 def conversations_at_rest(
-    db: sqlite3.Connection, config: MemoryConfig, but: int | None
+    db: sqlite3.Connection, config: MemoryConfig, exclude: int | None
 ) -> list[int]:
-    """Return cold conversations, except one, with too many unobserved tokens."""
+    """Return the cold conversations, except `exclude`, in which memory work is left.
+
+    They have more than LEFTOVER_TOKENS unobserved, or pending observations. Cold for any
+    cache life: their last request was over an hour ago.
+    """
     now, life = config.clock.now(), max(LIVES.values())
-    return idle_with_unobserved(db, to_text(now - life), to_text(now + life), LEFTOVER_TOKENS, but)
+    since, until = to_text(now - life), to_text(now + life)
+    return idle_with_unobserved(db, since, until, LEFTOVER_TOKENS, exclude)
 
 
 def spent_today(db: sqlite3.Connection, config: MemoryConfig) -> float:

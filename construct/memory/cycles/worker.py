@@ -27,7 +27,7 @@ from construct.memory.cycles.situation import (
     read_situation,
     unobserved,
 )
-from construct.memory.learning.floor import Reflection
+from construct.memory.learning.reflection_checks import Reflection
 from construct.memory.recall.indexing import index_some
 from construct.memory.shown.forks import uncommitted_below
 from construct.store import backlog, search_index
@@ -75,9 +75,9 @@ class MemoryWorker:
         situation = await self._store.call(read_situation, conversation_id, self.config)
         return situation.cold and policy.observing_is_due(situation, self.config.thresholds)
 
-    async def rest(self, *, but: int | None = None) -> None:
+    async def run_due_at_rest(self, *, exclude: int | None = None) -> None:
         """Do the due work of conversations that were left or went cold, except one."""
-        for conversation_id in await self._store.call(conversations_at_rest, self.config, but):
+        for conversation_id in await self._store.call(conversations_at_rest, self.config, exclude):
             with suppress(NotFoundError):  # deleted meanwhile
                 await self.run_due(conversation_id)
 
@@ -89,11 +89,11 @@ class MemoryWorker:
         meaning = self.config.meaning
         return meaning is not None and await index_some(self._store, meaning)
 
-    async def now(self, conversation_id: int) -> tuple[int, Compacted, Reflection | None]:
+    async def run_now(self, conversation_id: int) -> tuple[int, Compacted, Reflection | None]:
         """Observe, compact and reflect now, whether it is due or not.
 
-        Returns the number of new observations, and what changed. Progress reports have
-        no counts meanwhile, because the caller gets them at the end.
+        Returns the number of new observations, and what compacting and reflecting changed.
+        Progress reports have no counts meanwhile: the caller gets them at the end.
         """
         async with self._turn, self._runner.reporting_without_counts():
             made = 0
@@ -140,13 +140,13 @@ class MemoryWorker:
             while made is not None:
                 await self._compact_after_parents(conversation_id)
                 situation = await self._store.call(read_situation, conversation_id, self.config)
-                if not policy.blocks(situation, self.config.thresholds):
+                if not policy.must_wait(situation, self.config.thresholds):
                     return
                 made = await run_observer(self._runner, conversation_id, find)
 
     async def _do_due(self, conversation_id: int, tried: set[WorkKind], *, leaving: bool) -> None:
         """Do the due work, except kinds already `tried`, until none is left."""
-        enough = 1 if leaving else BETWEEN_TURNS
+        graph_minimum = 1 if leaving else BETWEEN_TURNS
         while True:
             newest, situation = await self._store.call(self._judge, conversation_id, leaving)
             situation = replace(situation, rewriting=WorkKind.COMPACT in tried)
@@ -163,18 +163,18 @@ class MemoryWorker:
             else:
                 reflection = await run_reflector(self._runner, conversation_id)
                 went_on = reflection is not None and reflection.shrinks
-                enough = 1 if went_on else enough
+                graph_minimum = 1 if went_on else graph_minimum
             if not went_on:
                 tried.add(work)
-        await run_graph(self._runner, enough)
+        await run_graph(self._runner, graph_minimum)
         self._runner.report(StepReport(Step.IDLE))
 
     def _judge(
         self, db: sqlite3.Connection, conversation_id: int, leaving: bool
     ) -> tuple[int, policy.Situation]:
-        """Return the newest message and the situation up to it.
+        """Return the id of the newest message, and the situation.
 
-        Later messages may still be waiting for a reply.
+        Messages that arrive later may still be waiting for a reply.
         """
         newest = last_message_id(db, conversation_id)
         return newest, read_situation(db, conversation_id, self.config, leaving=leaving)
@@ -190,7 +190,9 @@ class MemoryWorker:
                 await self._observe_all(parent_id)
             await self._store.call(self._compact, parent_id)
         if await self._store.call(uncommitted_below, conversation_id):
-            return Compacted(0, 0)  # another process is observing them, or that was undone
+            return Compacted(
+                0, 0
+            )  # another process is observing them, or observing them was undone
         return await self._store.call(self._compact, conversation_id)
 
     def _compact(self, db: sqlite3.Connection, conversation_id: int) -> Compacted:

@@ -23,7 +23,7 @@ from construct.store.shown import show_instead
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """Counts of what was deleted, as in `construct memory forget --json`."""
+    """What was deleted and what was kept, as in `construct memory forget --json`."""
 
     observations: int
     reflections: int
@@ -40,13 +40,15 @@ class Forgotten:
     """Files attached to the messages. They are deleted with or without `--words`."""
     replies: int
     threads: int
-    """Conversations whose title, task or suggested response went."""
+    """Conversations whose title, task or suggested response was cleared."""
     cycles: int
     """Cycles that lost notes."""
     lookups: int
     """Replies that lost tool rounds."""
     elsewhere: int
+    """Other messages with words of what was forgotten, which were kept."""
     alike: int
+    """Other observations that say nearly the same, which were kept."""
     beside: tuple[int, ...]
     """Ids of other observations from emptied messages, which were kept."""
     pending_erasure: bool
@@ -58,7 +60,7 @@ class Forgotten:
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """Counts of what was deleted, as in `construct conversations delete --json`."""
+    """What was deleted, as in `construct conversations delete --json`."""
 
     conversation: int
     messages: int
@@ -68,6 +70,7 @@ class Deleted:
     relations: int
     entities: int
     forks: tuple[int, ...]
+    """Ids of the conversations forked from it, which were kept."""
     pending_erasure: bool
     """As in `Forgotten`."""
 
@@ -155,9 +158,9 @@ def _remove(db: sqlite3.Connection, plan: ForgetPlan | DeletionPlan, now: str) -
 
 
 def _reactivate(db: sqlite3.Connection, deleted_ids: set[int]) -> None:
-    """Reactivate the observations superseded by the deleted ones, in the same places."""
+    """Reactivate observations that the deleted ones superseded, and show them in their place."""
     returning = provenance.reactivated_by(db, deleted_ids)
     for old, new in returning.items():
-        places = (provenance.with_reflections(db, [old, *new]) - {old}) & deleted_ids
-        show_instead(db, old, places)
+        deleted_successors = (provenance.with_reflections(db, [old, *new]) - {old}) & deleted_ids
+        show_instead(db, old, deleted_successors)
     purge.reactivate(db, returning)

@@ -8,21 +8,22 @@ drawn from it; deleting a conversation, from all its messages. Titles, tasks, no
 cycles and tool results that reveal the fact are cleared too.
 """
 
-import json
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from construct.errors import NotFoundError
-from construct.language.fact_match import (
-    fact_names,
-    revealing_words,
-    reveals,
-    search_marks,
-    states_fact,
+from construct.language.fact_match import fact_names, search_marks, states_fact
+from construct.language.terms import terms
+from construct.language.words import words
+from construct.memory.forgetting.traces import (
+    cleared_conversation_notes,
+    cleared_cycle_notes,
+    replies_quoting,
+    replies_revealing,
+    states_any,
+    union,
 )
-from construct.language.terms import terms, words
-from construct.memory.shown.escaping import escape
 from construct.references import Reference
 from construct.store import observations as stored_observations
 from construct.store import provenance, references
@@ -98,83 +99,94 @@ def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) ->
     promoted from them again. With a message, everything drawn from it is deleted.
     Raises NotFoundError.
     """
-    kind, number = reference
-    named_memories: list[Memory] = []
-    named_messages: list[Message] = []
-    if kind == ItemKind.MEMORY:
-        named_memories = [get_memory(db, number)]
-        starting_ids = _observations_behind(db, named_memories[0])
-    elif kind == ItemKind.MESSAGE:
-        named_messages = [get_message(db, number)]
-        if named_messages[0].content == REMOVED:
-            raise NotFoundError(f"message:{number} is forgotten already.")
-        starting_ids = {o.id for o in provenance.observations_from(db, [number])}
-    else:
-        starting_ids = {stored_observations.observation(db, number).id}
-
-    facts = _facts(db, starting_ids)
+    named = _named_by(db, reference)
+    facts = _facts(db, named.observation_ids)
     deleted = provenance.with_dependents(db, facts | _twins(db, facts))
     observations = _lowest_first(db, deleted)
-    messages = list(dict.fromkeys((*provenance.messages_behind(db, facts), *named_messages)))
+    messages = list(dict.fromkeys((*provenance.messages_behind(db, facts), *named.messages)))
     replies = references.replies_to(db, [m.id for m in messages])
-    concerned = [m.id for m in (*messages, *replies)]
+    message_ids = [m.id for m in (*messages, *replies)]
 
-    contents = [o.content for o in observations if o.id in facts]
-    contents += [m.content for m in named_memories]
-    named_words = [m.content for m in named_messages]
+    fact_texts = [o.content for o in observations if o.id in facts]
+    fact_texts += [m.content for m in named.memories]
+    named_texts = [m.content for m in named.messages]
     by_hand = [
         m
         for m in list_memories(db, include_superseded=True)
-        if m.observation_id is None and states_any(m.content, [*contents, *named_words])
+        if m.observation_id is None and states_any(m.content, [*fact_texts, *named_texts])
     ]
     promoted = provenance.memories_from(db, deleted)
-    memories = sorted({*named_memories, *promoted, *by_hand}, key=lambda m: m.id)
-    texts = [o.content for o in observations] + [m.content for m in memories] + named_words
+    memories = sorted({*named.memories, *promoted, *by_hand}, key=lambda m: m.id)
 
-    homes = {m.conversation_id for m in messages}
-    # Of a message's own words only the names: too many others share the rest.
-    marks = sorted(union(map(search_marks, contents)) | union(map(fact_names, named_words)))
+    # Of a message, only the names are searched: too many other messages have its other words.
+    marks = sorted(union(map(search_marks, fact_texts)) | union(map(fact_names, named_texts)))
+    texts = [o.content for o in observations] + [m.content for m in memories] + named_texts
     said = [m.content for m in messages]
+    homes = {m.conversation_id for m in messages}
     drawn = provenance.observations_from(db, [m.id for m in messages]) if words else []
     return ForgetPlan(
         observations=tuple(observations),
         reactivated=_reactivated(db, deleted),
         memories=tuple(memories),
-        threads=tuple(threads_without(references.conversation_notes(db), homes, texts)),
-        cycles=tuple(notes_without(references.cycle_notes(db), texts)),
-        lookups=tuple(replies_holding(references.tool_rounds(db, concerned), texts, said)),
+        threads=tuple(cleared_conversation_notes(references.conversation_notes(db), homes, texts)),
+        cycles=tuple(cleared_cycle_notes(references.cycle_notes(db), texts)),
+        lookups=tuple(replies_revealing(references.tool_rounds(db, message_ids), texts, said)),
         words=words,
         messages=tuple(messages),
         replies=tuple(replies),
         marks=tuple(marks),
-        elsewhere=references.count_messages_with(db, marks, concerned),
+        elsewhere=references.count_messages_with(db, marks, message_ids),
         alike=sum(
-            observation_id not in deleted and states_any(content, contents)
+            observation_id not in deleted and states_any(content, fact_texts)
             for observation_id, content in references.observations_with(db, marks)
         ),
         beside=tuple(o.id for o in drawn if o.id not in deleted),
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """What the user named to be forgotten, and the observations to start from."""
+
+    observation_ids: Collection[int]
+    memories: Sequence[Memory] = ()
+    messages: Sequence[Message] = ()
+
+
+def _named_by(db: sqlite3.Connection, reference: Reference) -> _Named:
+    """Look up what a reference names; raises NotFoundError."""
+    kind, number = reference
+    if kind == ItemKind.MEMORY:
+        memory = get_memory(db, number)
+        return _Named(_observations_behind(db, memory), memories=[memory])
+    if kind == ItemKind.MESSAGE:
+        message = get_message(db, number)
+        if message.content == REMOVED:
+            raise NotFoundError(f"message:{number} is forgotten already.")
+        drawn = provenance.observations_from(db, [number])
+        return _Named({o.id for o in drawn}, messages=[message])
+    return _Named({stored_observations.observation(db, number).id})
+
+
 def plan_deletion(db: sqlite3.Connection, conversation_id: int) -> DeletionPlan:
     """Return what deleting a conversation deletes; raises NotFoundError."""
     conversation = get_conversation(db, conversation_id)
-    own = messages_of(db, conversation_id)
+    messages = messages_of(db, conversation_id)
     deleted = provenance.observations_in(db, conversation_id)
     while (more := provenance.with_dependents(db, _with_borrowers(db, deleted))) != deleted:
         deleted = more
     observations = _lowest_first(db, deleted)
     texts = [o.content for o in observations]
-    rounds = references.tool_rounds(db, [m.id for m in own])
+    rounds = references.tool_rounds(db, [m.id for m in messages])
     return DeletionPlan(
         observations=tuple(observations),
         reactivated=_reactivated(db, deleted),
         memories=tuple(provenance.memories_from(db, deleted)),
-        threads=tuple(threads_without(references.conversation_notes(db), (), texts)),
-        cycles=tuple(notes_without(references.cycle_notes(db), texts)),
-        lookups=tuple(replies_quoting(rounds, [m.content for m in own])),
+        threads=tuple(cleared_conversation_notes(references.conversation_notes(db), (), texts)),
+        cycles=tuple(cleared_cycle_notes(references.cycle_notes(db), texts)),
+        lookups=tuple(replies_quoting(rounds, [m.content for m in messages])),
         conversation=conversation,
-        messages=len(own),
+        messages=len(messages),
         forks=tuple(forks_of(db, conversation_id)),
     )
 
@@ -194,41 +206,42 @@ def _observations_behind(db: sqlite3.Connection, memory: Memory) -> set[int]:
 
 
 def _facts(db: sqlite3.Connection, starting_ids: Collection[int]) -> set[int]:
-    """Return the observations of generation 0 that state what these state."""
-    found = set(starting_ids)
-    while (more := _with_borrowers(db, provenance.with_origins(db, found))) != found:
-        found = more
-    return {o.id for o in stored_observations.observations(db, sorted(found)) if o.generation == 0}
+    """Return the observations of generation 0 behind these, and those that borrowed from them."""
+    ids = set(starting_ids)
+    while (more := _with_borrowers(db, provenance.with_origins(db, ids))) != ids:
+        ids = more
+    return {o.id for o in stored_observations.observations(db, sorted(ids)) if o.generation == 0}
 
 
 def _with_borrowers(db: sqlite3.Connection, ids: Collection[int]) -> set[int]:
-    """Return these observations and those that took a term from one they replaced."""
-    found = set(ids)
-    for old, new in provenance.borrower_links(db, ids):
-        if new in found:
+    """Return these observations, and later ones that have a term only from one of these."""
+    with_borrowers = set(ids)
+    for lender_id, borrower_id in provenance.borrower_links(db, ids):
+        if borrower_id in with_borrowers:
             continue
-        forgotten, borrower = (
-            stored_observations.observation(db, old),
-            stored_observations.observation(db, new),
-        )
-        shared = terms(borrower.content) & set(words(forgotten.content))
-        if shared - {w for m in provenance.messages_behind(db, [new]) for w in words(m.content)}:
-            found.add(new)
-    return found
+        lender = stored_observations.observation(db, lender_id)
+        borrower = stored_observations.observation(db, borrower_id)
+        shared = terms(borrower.content) & set(words(lender.content))
+        for message in provenance.messages_behind(db, [borrower_id]):
+            shared -= set(words(message.content))
+        if shared:
+            with_borrowers.add(borrower_id)
+    return with_borrowers
 
 
 def _twins(db: sqlite3.Connection, facts: Collection[int]) -> set[int]:
     """Return observations from the same messages that were undone or say nearly the same."""
     message_ids = [message_id for _, message_id in provenance.message_links(db, facts)]
-    near = provenance.observations_from(db, message_ids)
-    counted = {o.id for o in provenance.without_reverted(db, [o.id for o in near])}
-    contents = [o.content for o in near if o.id in facts]
-    return {
-        o.id
-        for o in near
-        if o.id not in counted
-        or any(states_fact(o.content, c) or states_fact(c, o.content) for c in contents)
-    }
+    candidates = provenance.observations_from(db, message_ids)
+    not_undone = {o.id for o in provenance.without_reverted(db, [o.id for o in candidates])}
+    fact_texts = [o.content for o in candidates if o.id in facts]
+    twins = set()
+    for candidate in candidates:
+        text = candidate.content
+        is_same = any(states_fact(text, fact) or states_fact(fact, text) for fact in fact_texts)
+        if is_same or candidate.id not in not_undone:
+            twins.add(candidate.id)
+    return twins
 
 
 def _lowest_first(db: sqlite3.Connection, ids: Collection[int]) -> list[Observation]:
@@ -241,117 +254,3 @@ def _reactivated(db: sqlite3.Connection, deleted: Collection[int]) -> tuple[Obse
     return tuple(
         stored_observations.observations(db, sorted(provenance.reactivated_by(db, deleted)))
     )
-
-
-_LEAST_QUOTE = 12
-"""Shortest quotation that counts, in characters."""
-_MAX_COLONS = 4
-"""Colons that may come before the text in a line of a tool's result:
-`message 1, 2026-03-01 user (loose: has only some of the words): …`."""
-
-
-def union(sets: Iterable[frozenset[str]]) -> frozenset[str]:
-    """Return the union of the sets."""
-    return frozenset().union(*sets)
-
-
-def states_any(text: str, facts: Iterable[str]) -> bool:
-    """Return whether a text says any of these facts."""
-    return any(states_fact(text, fact) for fact in facts)
-
-
-def threads_without(
-    threads: Iterable[ConversationNotes], homes: Collection[int], texts: Sequence[str]
-) -> list[ConversationNotes]:
-    """Return the conversations whose notes reveal the texts, with those notes removed.
-
-    In the conversations that the texts come from (`homes`), a single revealing word is
-    enough to remove a note of the observer, and a name to remove one of the user. In
-    others a note is removed only if it states one of the texts.
-    """
-    revealing = union(map(revealing_words, texts))
-    names = union(map(fact_names, texts))
-
-    def kept(thread: ConversationNotes, text: str | None, *, by_user: bool = False) -> str | None:
-        if thread.id in homes and reveals(text, names if by_user else revealing):
-            return None
-        return None if text is None or states_any(text, texts) else text
-
-    found = []
-    for thread in threads:
-        title = kept(thread, thread.title, by_user=thread.titled_by == "user")
-        cleared = thread._replace(
-            title=title,
-            titled_by=thread.titled_by if title == thread.title else None,
-            current_task=kept(thread, thread.current_task),
-            suggested_response=kept(thread, thread.suggested_response),
-        )
-        if cleared != thread:
-            found.append(cleared)
-    return found
-
-
-def notes_without(cycles: Iterable[CycleNotes], texts: Iterable[str]) -> list[CycleNotes]:
-    """Return the cycles whose notes or error reveal the texts, with those removed."""
-    revealing = union(map(revealing_words, texts))
-    found = []
-    for cycle in cycles:
-        notes = tuple(REMOVED if reveals(note, revealing) else note for note in cycle.notes)
-        error = REMOVED if reveals(cycle.error, revealing) else cycle.error
-        cleared = CycleNotes(cycle.id, notes, error)
-        if cleared != cycle:
-            found.append(cleared)
-    return found
-
-
-def replies_holding(
-    rounds: Iterable[tuple[int, str]], texts: Sequence[str], said: Sequence[str]
-) -> list[int]:
-    """Return the ids of replies with a tool round that reveals or states a text.
-
-    `texts`: what is forgotten. `said`: the messages it comes from.
-    """
-    names = union(map(fact_names, texts))
-    forgotten = (*texts, *said)
-    # Most tool rounds have none of the words. Finding that out does not need their JSON parsed.
-    escaped = [json.dumps(part)[1:-1] for part in union(map(revealing_words, forgotten))]
-    found = []
-    for message_id, blocks in rounds:
-        folded = blocks.casefold()
-        if any(part in folded for part in escaped) and any(
-            reveals(line, names) or states_any(line, forgotten)
-            for line in _lines_in(json.loads(blocks))
-        ):
-            found.append(message_id)
-    return found
-
-
-def replies_quoting(rounds: Iterable[tuple[int, str]], said: Iterable[str]) -> list[int]:
-    """Return the ids of replies with a tool round that quotes one of these messages."""
-    everything = " ".join(_one_line(escape(text)) for text in said)
-    return [
-        message_id
-        for message_id, blocks in rounds
-        if any(_is_quoted(line, everything) for line in _lines_in(json.loads(blocks)))
-    ]
-
-
-def _is_quoted(line: str, said: str) -> bool:
-    """Return whether a tool's line, or the text after one of its first colons, was said."""
-    parts = _one_line(line).split(": ", _MAX_COLONS)
-    quoted = (": ".join(parts[start:]).strip(" …[]") for start in range(len(parts)))
-    return any(len(text) >= _LEAST_QUOTE and text in said for text in quoted)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _lines_in(data: object) -> Iterator[str]:
-    if isinstance(data, str):
-        yield from data.splitlines()
-    elif isinstance(data, Mapping):
-        yield from _lines_in(list(data.values()))
-    elif isinstance(data, list):
-        for value in data:
-            yield from _lines_in(value)

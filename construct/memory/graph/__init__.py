@@ -1,1 +1,1 @@
-"""Entities and relations, drawn from memories."""
+"""Extract entities and relations from memories, store them and query them."""

@@ -23,12 +23,14 @@ _USER_WORDS = re.compile(
 )
 """Words for the user in memories: observations write "User", people write "I"."""
 
-# Limits in characters.
-_LONGEST_NAME = 80
-_LONGEST_PREDICATE = 40
-_LONGEST_TYPE = 30
+_MAX_NAME = 80
+"""Limit of characters of a name. Longer ones are not read."""
+_MAX_PREDICATE = 40
+"""Limit of characters of a predicate. Relations with a longer one are not read."""
+_MAX_TYPE = 30
+"""Limit of characters of an entity's type. Longer ones are cut."""
 
-# The field that lists aliases: "also: Bob, Bobby".
+# The field that lists aliases: "also: Bob, Bobby"
 _ALSO = re.compile(r"also\b:? ?", re.IGNORECASE)
 
 
@@ -43,6 +45,17 @@ class ProposedEntity:
     names: tuple[str, ...]
     """The main name, then the aliases."""
     type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _EntityLine:
+    """An entity as a line of the answer names it."""
+
+    written: Sequence[str]
+    """All names on the line."""
+    accepted: Sequence[str]
+    """Those that a memory contains or that are stored already."""
+    type: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,27 +78,27 @@ class GraphProposal:
     is_whole: bool
     """False when the answer broke off."""
     notes: tuple[str, ...]
-    """Sentences that say what was left out, and why."""
+    """Phrases that say what was left out, and why."""
 
 
 def read_answer(
     answer: str, texts: Mapping[str, str], known: Mapping[str, Sequence[str]] | None = None
 ) -> GraphProposal:
-    """Return the part of an answer that may be stored; raises UnreadableAnswerError.
+    """Return the part of an answer that may be stored.
 
     `texts`: the memories that were sent, by anchor, oldest first. `known`: the names of
-    the stored entities, as `names_by_key` gives them.
+    the stored entities, as `names_by_key` gives them. Raises UnreadableAnswerError.
     """
     known = known or {}
-    listed = section(answer, "relations")
-    if listed is None:
+    relations_section = section(answer, "relations")
+    if relations_section is None:
         raise UnreadableAnswerError("the answer has no <relations> section")
     entities = _read_entities(answer, texts, known)
     relations: dict[ProposedRelation, None] = {}
     cited: set[str] = set()
     notes = []
     unreadable = 0
-    for line in listed.lines:
+    for line in relations_section.lines:
         fields = _fields(line)
         anchors = anchors_in(fields[3:], texts)
         if not anchors:
@@ -98,13 +111,15 @@ def read_answer(
             notes.append(f"refused “{' '.join(fields[:3])}”: {reason}")
         else:
             relations[relation] = None
-    if not cited and (listed.lines or not listed.is_closed):
+    if not cited and (relations_section.lines or not relations_section.is_closed):
         raise UnreadableAnswerError("no relation in the answer could be read")
     if unreadable:
         notes.append(f"lines that could not be read: {unreadable}")
-    sent = tuple(texts)
-    read = sent if listed.is_closed else sent[: 1 + max(map(sent.index, cited))]
-    return GraphProposal(tuple(relations), read, listed.is_closed, tuple(notes))
+    read = tuple(texts)
+    if not relations_section.is_closed:
+        last_cited = max(map(read.index, cited))
+        read = read[: last_cited + 1]
+    return GraphProposal(tuple(relations), read, relations_section.is_closed, tuple(notes))
 
 
 def contains_name(text: str, name: str) -> bool:
@@ -113,6 +128,7 @@ def contains_name(text: str, name: str) -> bool:
 
 
 def _fields(line: str) -> list[str]:
+    """Return the fields of a line such as `Ana | lives in | Porto | P1`."""
     return [one_line(storable(unescape(field))) for field in line.lstrip("-*•–+| ").split("|")]
 
 
@@ -124,32 +140,41 @@ def _read_entities(
     A name is kept if a memory contains it or if it is already stored. The first name
     kept becomes the main one.
     """
-    listed = section(answer, "entities")
-    read: list[tuple[list[str], list[str], str | None]] = []
-    for line in listed.lines if listed else ():
-        first, *others = _fields(line)
-        types = [field.casefold() for field in others if field and not _ALSO.match(field)]
-        also = ",".join(_ALSO.sub("", field, count=1) for field in others if _ALSO.match(field))
-        written = [name for name in map(_clean_name, [first, *also.split(",")]) if name]
-        accepted = [
-            name
-            for name in written
-            if key(name) in known or any(contains_name(text, name) for text in texts.values())
-        ]
-        if accepted and is_user(accepted[0]):
-            written = accepted = [USER]
-        if accepted:
-            read.append((written, accepted, types[0][:_LONGEST_TYPE] if types else None))
-    main_keys = {key(USER), *(key(accepted[0]) for _, accepted, _ in read)}
+    entities_section = section(answer, "entities")
+    entity_lines: list[_EntityLine] = []
+    for line in entities_section.lines if entities_section else ():
+        entity_line = _entity_line(line, texts, known)
+        if entity_line.accepted:
+            entity_lines.append(entity_line)
+    main_keys = {key(USER), *(key(entity.accepted[0]) for entity in entity_lines)}
     entities: dict[str, ProposedEntity] = {}
-    for _, accepted, type_ in read:
+    for entity in entity_lines:
+        main_name, *others = entity.accepted
         # The main name of one entity cannot be an alias of another.
-        aliases = (name for name in accepted[1:] if key(name) not in main_keys)
-        entities.setdefault(key(accepted[0]), ProposedEntity((accepted[0], *aliases), type_))
-    for written, accepted, _ in read:
-        for name in written:
-            entities.setdefault(key(name), entities[key(accepted[0])])
+        aliases = (name for name in others if key(name) not in main_keys)
+        entities.setdefault(key(main_name), ProposedEntity((main_name, *aliases), entity.type))
+    for entity in entity_lines:
+        for name in entity.written:
+            entities.setdefault(key(name), entities[key(entity.accepted[0])])
     return entities
+
+
+def _entity_line(
+    line: str, texts: Mapping[str, str], known: Mapping[str, Sequence[str]]
+) -> _EntityLine:
+    first, *others = _fields(line)
+    types = [field.casefold() for field in others if field and not _ALSO.match(field)]
+    type_ = types[0][:_MAX_TYPE] if types else None
+    aliases = ",".join(_ALSO.sub("", field, count=1) for field in others if _ALSO.match(field))
+    written = [name for name in map(_clean_name, [first, *aliases.split(",")]) if name]
+    accepted = [
+        name
+        for name in written
+        if key(name) in known or any(contains_name(text, name) for text in texts.values())
+    ]
+    if accepted and is_user(accepted[0]):
+        return _EntityLine([USER], [USER], type_)
+    return _EntityLine(written, accepted, type_)
 
 
 def _relation(
@@ -168,17 +193,24 @@ def _relation(
         subject is None
         or object_ is None
         or not index_words(predicate)
-        or len(predicate) > _LONGEST_PREDICATE
+        or len(predicate) > _MAX_PREDICATE
     ):
         return None
-    ends = [entities.get(key(name), ProposedEntity((name,))) for name in (subject, object_)]
-    if key(ends[0].names[0]) == key(ends[1].names[0]):
+    start = entities.get(key(subject), ProposedEntity((subject,)))
+    end = entities.get(key(object_), ProposedEntity((object_,)))
+    start_key, end_key = key(start.names[0]), key(end.names[0])
+    if start_key == end_key:
         return None
-    names_of_ends = [[*end.names, *known.get(key(end.names[0]), ())] for end in ends]
+    start_names = [*start.names, *known.get(start_key, ())]
+    end_names = [*end.names, *known.get(end_key, ())]
     for anchor, text in texts.items():
-        if all(any(contains_name(text, name) for name in names) for names in names_of_ends):
-            return ProposedRelation(ends[0], predicate, ends[1], anchor)
+        if _contains_any_name(text, start_names) and _contains_any_name(text, end_names):
+            return ProposedRelation(start, predicate, end, anchor)
     return None
+
+
+def _contains_any_name(text: str, names: Sequence[str]) -> bool:
+    return any(contains_name(text, name) for name in names)
 
 
 @lru_cache(2048)
@@ -188,22 +220,20 @@ def _folded(text: str) -> str:
 
 @lru_cache(2048)
 def _pattern(name: str) -> re.Pattern[str]:
+    """Return the pattern that finds a name in a folded text."""
     if is_user(name):
         return _USER_WORDS
-    parts = index_words(name)
-    if is_unspaced(name) or not parts:
+    words = index_words(name)
+    if is_unspaced(name) or not words:
         return re.compile(re.escape(_folded(name)))
-    return re.compile(r"(?<![^\W_])" + r"[\W_]+".join(map(re.escape, parts)) + r"(?![^\W_])")
+    return re.compile(r"(?<![^\W_])" + r"[\W_]+".join(map(re.escape, words)) + r"(?![^\W_])")
 
 
 def _clean_name(written: str) -> str | None:
+    """Return a name without punctuation around it, or None if it is not a name."""
     name = written.strip(" .,;:!?\"“”'")
     if name.casefold() in SELF:
         return USER
-    if (
-        len(name) > _LONGEST_NAME
-        or not index_words(name)
-        or NOTE_STOP_WORDS.issuperset(index_words(name))
-    ):
-        return None
-    return name
+    # Without content words it is no name; nor is an empty one.
+    has_content = not NOTE_STOP_WORDS.issuperset(index_words(name))
+    return name if has_content and len(name) <= _MAX_NAME else None

@@ -1,12 +1,13 @@
-"""Names of entities: how to compare them, and which ones mean the user."""
+"""Compare names of entities, and recognise those that mean the user."""
 
 from collections.abc import Iterable, Sequence
 
 from construct.language.index_words import index_words
 
 USER = "User"
+"""The name under which the user is stored."""
 SELF = frozenset({"user", "the user", "i", "me", "myself", "my"})
-"""Other ways to write the user's name."""
+"""Names that mean the user, in lower case."""
 
 
 def key(name: str) -> str:
@@ -20,14 +21,14 @@ def names_by_key(entities: Iterable[Sequence[str]]) -> dict[str, Sequence[str]]:
     `entities`: the names of each entity, the main one first. If entities share a name,
     the one that has it as main name wins, then the first.
     """
-    names_of_all = list(entities)
-    by_key = {key(names[0]): names for names in reversed(names_of_all)}
-    for names in names_of_all:
+    all_names = list(entities)
+    by_key = {key(names[0]): names for names in reversed(all_names)}
+    for names in all_names:
         for name in names:
             by_key.setdefault(key(name), names)
     return by_key
 
 
 def is_user(name: str) -> bool:
-    """Return whether this is the name that stands for the user."""
+    """Return whether this is the name under which the user is stored."""
     return key(name) == key(USER)

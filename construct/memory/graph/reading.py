@@ -1,4 +1,4 @@
-"""Query the graph: the relations of an entity, and the memories near a query."""
+"""Query the graph: the relations of an entity, and the memories related to a query."""
 
 import sqlite3
 from collections.abc import Collection, Sequence
@@ -18,9 +18,9 @@ _HUB = 30
 They are related to nearly everything, so what lies behind them says little.
 """
 _MAX_REACHED = 60
-"""Limit of memories that a search returns."""
-_LONGEST_NAME = 6
-"""Longest name, in words, that is recognised in a query."""
+"""The most memories that a search returns."""
+_MAX_NAME_WORDS = 6
+"""Words of the longest name that is recognised in a query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,36 +52,35 @@ def neighbours(db: sqlite3.Connection, name: str) -> Tree:
 
     Raises NotFoundError.
     """
-    wanted = key(USER) if name.strip().casefold() in SELF else key(name)
-    found = _called(db, {wanted})
-    if not found:
+    name_key = key(USER) if name.strip().casefold() in SELF else key(name)
+    entities = _named(db, {name_key})
+    if not entities:
         if graph.is_empty(db):
             raise NotFoundError(
-                "There is no graph yet.\nThe memory worker's model draws it once there are enough "
+                "There is no graph yet.\nThe memory worker's model builds it once there are enough "
                 "memories. Without a model there is no graph."
             )
         raise NotFoundError(
-            f"The graph knows nothing of {name.strip()!r}.\n"
-            "Try a name as you said it, or give none to start from you."
+            f"{name.strip()!r} is not in the graph.\n"
+            "Try the name as you wrote it, or leave it out to start from yourself."
         )
-    found.sort(key=lambda e: key(e.name) != wanted)
-    ids = {e.id for e in (*found, *_twins(db, found))}
-    return Tree(
-        found[0].name, found[0].type, found[0].aliases, _branches(db, ids, ids, _DEPTH, set())
-    )
+    entities.sort(key=lambda e: key(e.name) != name_key)
+    ids = {e.id for e in (*entities, *_twins(db, entities))}
+    first = entities[0]
+    return Tree(first.name, first.type, first.aliases, _branches(db, ids, ids, _DEPTH, set()))
 
 
 def entities_in(db: sqlite3.Connection, query: str) -> list[Entity]:
     """Return the entities that a query mentions by name or alias, except the user."""
     words = index_words(query)
     keys: set[str] = set()
-    for size in range(1, _LONGEST_NAME + 1):
+    for size in range(1, _MAX_NAME_WORDS + 1):
         keys.update(" ".join(words[start : start + size]) for start in range(len(words)))
-    return [e for e in _called(db, keys) if not is_user(e.name)]
+    return [e for e in _named(db, keys) if not is_user(e.name)]
 
 
 def related_memories(db: sqlite3.Connection, query: str) -> list[int]:
-    """Return the active memories related to the entities a query mentions, nearest first.
+    """Return ids of the active memories related to what a query mentions, nearest first.
 
     The search stops at the user and at hubs (`_HUB`).
     """
@@ -92,7 +91,7 @@ def related_memories(db: sqlite3.Connection, query: str) -> list[int]:
         relations = graph.relations_with(db, frontier)
         for r in relations:
             distances.setdefault(r.memory_id, distance)
-        ends = {end for r in relations for end in (r.subject_id, r.object_id)}
+        ends = {r.subject_id for r in relations} | {r.object_id for r in relations}
         ends |= {e.id for e in _twins(db, graph.entities(db, ends - seen))}
         frontier = graph.not_hubs(db, ends - seen, _HUB)
         seen |= ends
@@ -100,7 +99,8 @@ def related_memories(db: sqlite3.Connection, query: str) -> list[int]:
     return nearest[:_MAX_REACHED]
 
 
-def _called(db: sqlite3.Connection, keys: Collection[str]) -> list[Entity]:
+def _named(db: sqlite3.Connection, keys: Collection[str]) -> list[Entity]:
+    """Return the entities with a name or alias that has one of these keys."""
     candidates = graph.entities_called(db, keys) if keys else []
     return [e for e in candidates if any(key(name) in keys for name in e.names)]
 
@@ -115,7 +115,7 @@ def _twins(db: sqlite3.Connection, entities: Sequence[Entity]) -> list[Entity]:
         pairs.update((key(entity.name), key(alias)) for alias in entity.aliases)
     return [
         other
-        for other in _called(db, {alias for _, alias in pairs})
+        for other in _named(db, {alias for _, alias in pairs})
         if other not in entities
         and any((key(alias), key(other.name)) in pairs for alias in other.aliases)
     ]
@@ -128,11 +128,11 @@ def _branches(
     depth: int,
     used: set[int],
 ) -> tuple[Branch, ...]:
-    """Return the relations of one entity, stored as `ids`, and add them to `used`.
+    """Return the relations of one entity, and add their ids to `used`.
 
-    Relations already `used` in the tree are left out. `frontier`: the ids whose
-    relations are followed. Of relations that say the same, one is kept: an active one
-    if there is any.
+    `ids`: the entity's ids; it has several if it was stored more than once. `frontier`:
+    those whose relations are followed. `used`: relations that are in the tree already and
+    are left out. Of relations that say the same, one is kept, an active one if possible.
     """
     if not depth:
         return ()

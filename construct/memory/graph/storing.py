@@ -1,10 +1,11 @@
-"""Store what a graph cycle drew, revert it, and drop names that were forgotten.
+"""Store the relations a graph cycle found, revert it, and drop names that were forgotten.
 
 Everything here runs inside the caller's transaction.
 """
 
 import sqlite3
 from collections.abc import Iterable, Mapping
+from itertools import chain
 
 from construct.language.index_words import index_words, is_unspaced
 from construct.memory.graph.answers import (
@@ -31,13 +32,13 @@ def store_graph(
 ) -> int:
     """Store a proposal and return how many relations the user's rules forbade.
 
-    `memory_ids` maps anchors to memories. Memories superseded or deleted in the
+    `memory_ids`: the memory that each anchor means. Memories superseded or deleted in the
     meantime get no relations.
     """
-    live = graph.mark_read(db, [memory_ids[anchor] for anchor in proposal.read], cycle_id)
-    drawn = [r for r in proposal.relations if memory_ids[r.anchor] in live]
+    active_ids = graph.mark_read(db, [memory_ids[anchor] for anchor in proposal.read], cycle_id)
+    proposed = [r for r in proposal.relations if memory_ids[r.anchor] in active_ids]
     rules = rules_of(db)
-    relations = [r for r in drawn if rules.forbidden_in(*_texts_of(r)) is None]
+    relations = [r for r in proposed if rules.forbidden_in(*_texts_of(r)) is None]
     ids = _store_entities(db, relations, cycle_id, rules)
     for relation in relations:
         graph.insert_relation(
@@ -49,7 +50,7 @@ def store_graph(
             cycle_id,
             now,
         )
-    return len(drawn) - len(relations)
+    return len(proposed) - len(relations)
 
 
 def _texts_of(relation: ProposedRelation) -> tuple[str | None, ...]:
@@ -85,7 +86,8 @@ def _store_entities(
     """Find or store the entities of relations, add their new names, and return their ids."""
     known = {e.id: e for e in graph.entities(db)}
     ids: dict[ProposedEntity, int] = {}
-    for proposed in dict.fromkeys(end for r in relations for end in (r.subject, r.object)):
+    ends = chain.from_iterable((r.subject, r.object) for r in relations)
+    for proposed in dict.fromkeys(ends):
         matches = _matches(proposed, known.values()) or [
             graph.insert_entity(db, proposed.names[0], proposed.type, cycle_id)
         ]
@@ -95,9 +97,12 @@ def _store_entities(
         same = [e for e in matches[1:] if not _are_related(db, main, e)]
         foreign_names = {key(e.name) for e in matches[1:] if e not in same}
         for entity in (main, *same):
-            new = [n for n in (*proposed.names, *main.names) if key(n) not in foreign_names]
-            new = [n for n in new if rules.forbidden_in(n) is None]
-            known[entity.id] = _rename(db, entity, [*entity.names, *new])
+            new_names = [
+                name
+                for name in (*proposed.names, *main.names)
+                if key(name) not in foreign_names and rules.forbidden_in(name) is None
+            ]
+            known[entity.id] = _rename(db, entity, [*entity.names, *new_names])
     return ids
 
 
@@ -107,10 +112,11 @@ def _matches(proposed: ProposedEntity, known: Iterable[Entity]) -> list[Entity]:
     These have one of its names as their main name. If there are none, the first entity
     that has its main name as an alias.
     """
-    names = [key(n) for n in proposed.names]
-    by_name = [e for e in known if key(e.name) in names]
-    by_alias = [e for e in known if names[0] in map(key, e.aliases)]
-    return sorted(by_name, key=lambda e: names.index(key(e.name))) or by_alias[:1]
+    keys = [key(name) for name in proposed.names]
+    by_name = [e for e in known if key(e.name) in keys]
+    if by_name:
+        return sorted(by_name, key=lambda e: keys.index(key(e.name)))
+    return [e for e in known if keys[0] in map(key, e.aliases)][:1]
 
 
 def _are_related(db: sqlite3.Connection, a: Entity, b: Entity) -> bool:
@@ -120,21 +126,23 @@ def _are_related(db: sqlite3.Connection, a: Entity, b: Entity) -> bool:
 
 
 def _rename(db: sqlite3.Connection, entity: Entity, names: Iterable[str]) -> Entity:
-    """Store an entity under these names, each once, and return it.
+    """Store an entity under these names, the main one first, and return it.
 
     Unchanged if there are no names, or if it is the user.
     """
     by_key: dict[str, str] = {}
     for name in names:
         by_key.setdefault(key(name), name)
-    kept = tuple(by_key.values())
-    if not kept or kept == entity.names or is_user(entity.name):
+    distinct = tuple(by_key.values())
+    if not distinct or distinct == entity.names or is_user(entity.name):
         return entity
-    graph.set_names(db, entity.id, kept[0], kept[1:])
-    return Entity(entity.id, kept[0], entity.type, kept[1:])
+    main_name, *aliases = distinct
+    graph.set_names(db, entity.id, main_name, aliases)
+    return Entity(entity.id, main_name, entity.type, tuple(aliases))
 
 
 def _is_known_as(db: sqlite3.Connection, name: str, alias: str) -> bool:
+    """Return whether a memory that has been read contains both the name and the alias."""
     return any(m.cycle_id and contains_name(m.content, name) for m in _memories_with(db, alias))
 
 

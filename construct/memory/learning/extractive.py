@@ -13,7 +13,7 @@ from datetime import date, timedelta
 from construct.clock import Clock
 from construct.language.dates import mentioned_days
 from construct.language.sentences import own_text, split_sentences
-from construct.language.terms import terms, words
+from construct.language.terms import terms
 from construct.language.wordlists import (
     FIRST_PERSON,
     FIRST_PERSON_UNSPACED,
@@ -24,6 +24,7 @@ from construct.language.wordlists import (
     SMALL_TALK,
     SUPPOSING,
 )
+from construct.language.words import words
 from construct.memory.learning.proposals import Extraction, ProposedObservation
 from construct.store.records import Message
 from construct.text import one_line, shorten

@@ -15,12 +15,12 @@ from construct.language.terms import terms
 from construct.llm.types import File, Model, WorkRequest
 from construct.memory.learning.asking import Account, ask, repeats_itself, sound_part
 from construct.memory.learning.extractive import extract
-from construct.memory.learning.floor import (
-    at_least,
+from construct.memory.learning.grounding import (
     least_stance,
-    listed,
+    quoted_list,
     rests_on_files,
     ungrounded_terms,
+    weaker,
 )
 from construct.memory.learning.proposals import Extraction, ProposedObservation
 from construct.memory.shown.escaping import escape
@@ -41,14 +41,20 @@ from construct.store.records import Message, Observation
 from construct.vocabulary import Role, Stance
 
 BATCH_TOKENS = 16_000
+"""Limit of message tokens for one call."""
 KNOWN_TOKENS = 1_500
+"""Limit of tokens for known notes in a call."""
 WISHES_TOKENS = 1_500
-"""At most what the user's rules take of a prompt."""
+"""Limit of tokens for the user's rules in a call."""
 _PROMPT_TOKENS = 1_800
-"""At most what the prompt itself takes."""
+"""Tokens reserved for the prompt itself, which is shorter."""
+_MIN_ROOM = 200
+"""Tokens for messages, and for the answer, however small the model's window is."""
 _REPLY_TOKENS = 8_192
-_LONGEST_PHRASE, _LONGEST_TITLE = 400, 80
-_AGAIN = (
+_MAX_PHRASE, _MAX_TITLE = 400, 80
+"""Characters of a task or suggested response, and of a title."""
+_QUOTE_LENGTH = 120
+_ASK_AGAIN = (
     "A first reading of this noted nothing. Read it once more; "
     "if there is nothing to note, answer so again."
 )
@@ -72,7 +78,7 @@ class Reading:
     """The user's rules for what is worth a note."""
     earlier: tuple[ProposedObservation, ...] = ()
     """Notes on earlier messages that are not stored (yet)."""
-    most_notes: int = KNOWN_TOKENS
+    known_limit: int = KNOWN_TOKENS
     """Limit of tokens for notes in the prompt."""
     pictures: Pictures = field(default_factory=dict)
     """Attachments that the model sees, by message."""
@@ -81,17 +87,17 @@ class Reading:
     def notes(self) -> dict[str, Known]:
         """The notes in the prompt by anchor; those written a moment ago come first."""
         notes: list[Known] = [*reversed(self.earlier), *self.known]
-        fits = fitting(notes, self.most_notes)
+        fits = fitting(notes, self.known_limit)
         return {f"K{number}": note for number, note in enumerate(fits, 1)}
 
-    def part(self, messages: Sequence[Message], found: Sequence[Extraction]) -> "Reading":
-        """Return the reading of a later part, with the notes of the parts before it."""
-        at = [m.id for m in self.messages].index(messages[0].id)
+    def part(self, messages: Sequence[Message], earlier: Sequence[Extraction]) -> "Reading":
+        """Return the reading of a part of the messages, given what was found before it."""
+        index = [m.id for m in self.messages].index(messages[0].id)
         return replace(
             self,
             messages=messages,
-            before=[*self.before, *self.messages[:at]][-2:],
-            earlier=(*self.earlier, *(o for part in found for o in part.observations)),
+            before=[*self.before, *self.messages[:index]][-2:],
+            earlier=(*self.earlier, *(o for part in earlier for o in part.observations)),
         )
 
 
@@ -104,11 +110,11 @@ async def observe(model: Model | None, reading: Reading, account: Account) -> Ex
         return await asyncio.to_thread(extract, reading.messages, reading.clock)
     wishes = fitting_wishes(reading.wishes, model)
     added = tokens.count(system_prompt(wishes)) - tokens.count(system_prompt(""))
-    reading = replace(reading, wishes=wishes, most_notes=max(0, known_tokens(model) - added))
-    found: list[Extraction] = []
-    for messages in _sized(reading.messages, batch_tokens(model)):
-        found.append(await _observe_part(model, reading.part(messages, found), account))
-    return joined(found)
+    reading = replace(reading, wishes=wishes, known_limit=max(0, known_tokens(model) - added))
+    done: list[Extraction] = []
+    for messages in _in_parts(reading.messages, batch_tokens(model)):
+        done.append(await _observe_part(model, reading.part(messages, done), account))
+    return joined(done)
 
 
 def batch_tokens(model: Model | None) -> int:
@@ -126,7 +132,7 @@ def known_tokens(model: Model) -> int:
 
 def _room(model: Model) -> int:
     """Return how many tokens of the window messages and answer may each take."""
-    return max(200, (model.context_window - _PROMPT_TOKENS - known_tokens(model)) // 2)
+    return max(_MIN_ROOM, (model.context_window - _PROMPT_TOKENS - known_tokens(model)) // 2)
 
 
 def joined(parts: Sequence[Extraction]) -> Extraction:
@@ -160,63 +166,66 @@ def system_prompt(wishes: str) -> str:
 
 
 def fitting_wishes(wishes: str, model: Model) -> str:
-    """Return the lines of the user's rules that fit into a call."""
+    """Return the first lines of the user's rules, as many as fit into a call."""
     lines = wishes.splitlines()
-    most = min(WISHES_TOKENS, model.context_window // 16)
-    return "\n".join(lines[: tokens.how_many_fit([tokens.count(line) + 1 for line in lines], most)])
+    limit = min(WISHES_TOKENS, model.context_window // 16)
+    fit = tokens.how_many_fit([tokens.count(line) + 1 for line in lines], limit)
+    return "\n".join(lines[:fit])
 
 
 async def _observe_part(model: Model, reading: Reading, account: Account) -> Extraction:
-    found = await _tried_twice(model, reading, account)
-    if found is not None and found.is_whole:
-        return found
+    """Return what one call's messages say, by rule where every attempt fails."""
+    answer = await _tried_twice(model, reading, account)
+    if answer is not None and answer.is_whole:
+        return answer
     parts = halves(reading.messages)
     if len(parts) == 1:
-        return await _completed_by_rule(found, reading)
-    both: list[Extraction] = []
+        return await _completed_by_rule(answer, reading)
+    done: list[Extraction] = []
     for messages in parts:
-        half = reading.part(messages, both)
-        found = await _attempt(model, half, account)
-        if found is None or not found.is_whole:
-            found = await _completed_by_rule(found, half)
-        both.append(found)
-    return joined(both)
+        half = reading.part(messages, done)
+        answer = await _attempt(model, half, account)
+        if answer is None or not answer.is_whole:
+            answer = await _completed_by_rule(answer, half)
+        done.append(answer)
+    return joined(done)
 
 
 async def _tried_twice(model: Model, reading: Reading, account: Account) -> Extraction | None:
-    """Return the first whole answer of two attempts, else the second.
+    """Return the first whole answer of two attempts, or else the second answer.
 
-    Where the user's words hold terms, an empty answer is asked for again.
+    An empty answer to messages in which the user names something is asked for once more.
     """
-    found, failures, remark = None, 0, ""
+    answer, failures, remark = None, 0, ""
     while failures < 2:
-        found = await _attempt(model, reading, account, remark)
-        if found is None or not found.is_whole:
+        answer = await _attempt(model, reading, account, remark)
+        if answer is None or not answer.is_whole:
             failures += 1
-        elif found.says_something or remark:
+        elif answer.says_something or remark:
             break
         elif any(terms(m.content) for m in reading.messages if m.role == Role.USER):
-            remark = _AGAIN
+            remark = _ASK_AGAIN
         else:
             break
-    return found
+    return answer
 
 
-async def _completed_by_rule(found: Extraction | None, reading: Reading) -> Extraction:
+async def _completed_by_rule(broken: Extraction | None, reading: Reading) -> Extraction:
     """Return the whole lines of a broken answer, and the rest by rule.
 
-    The extractive worker reads from the last message on that those lines name.
+    The extractive worker reads on from the last message that those lines name.
     """
-    if found is None:
+    if broken is None:
         return await asyncio.to_thread(extract, reading.messages, reading.clock)
-    named = max((i for o in found.observations for i in o.sources), default=0)
-    rest = [m for m in reading.messages if m.id >= named]
-    return joined([found, await asyncio.to_thread(extract, rest, reading.clock)])
+    last_named = max((i for o in broken.observations for i in o.sources), default=0)
+    rest = [m for m in reading.messages if m.id >= last_named]
+    return joined([broken, await asyncio.to_thread(extract, rest, reading.clock)])
 
 
 async def _attempt(
     model: Model, reading: Reading, account: Account, remark: str = ""
 ) -> Extraction | None:
+    """Return the model's answer to one call, read and checked; None if it cannot be used."""
     text, anchors = transcript(reading.messages, reading.clock)
     notes = reading.notes
     known = "\n".join(["<known>", *anchored_lines("K", notes.values()), "</known>"])
@@ -246,6 +255,7 @@ def _read(
     known: Mapping[str, Known],
     account: Account,
 ) -> Extraction | None:
+    """Read an answer. None if it has no section of observations, or no readable line."""
     main = section(answer, "observations")
     if main is None:
         account.problems.append("the answer has no <observations>")
@@ -257,18 +267,19 @@ def _read(
         return None
     if not main.is_closed:
         account.problems.append("the answer broke off")
-    unwanted = anchors_in(section_lines(answer, "forget"), {*anchors, *known})
-    messages = [anchors[a] for a in unwanted if a in anchors]
-    stored, fresh = _by_kind([known[a] for a in unwanted if a in known])
+    to_forget = anchors_in(section_lines(answer, "forget"), {*anchors, *known})
+    messages = [anchors[a] for a in to_forget if a in anchors]
+    stored, unstored = _stored_and_unstored([known[a] for a in to_forget if a in known])
+    messages += [i for o in unstored for i in o.sources]
     observations = [_grounded(note, reading, anchors, known, account) for note in notes]
     return Extraction(
         observations=tuple(o for o in observations if o is not None),
-        current_task=phrase(answer, "task", _LONGEST_PHRASE),
-        suggested_response=phrase(answer, "next", _LONGEST_PHRASE),
-        title=phrase(answer, "title", _LONGEST_TITLE) or None,
+        current_task=phrase(answer, "task", _MAX_PHRASE),
+        suggested_response=phrase(answer, "next", _MAX_PHRASE),
+        title=phrase(answer, "title", _MAX_TITLE) or None,
         forget_observations=tuple(o.id for o in stored),
-        forget_messages=tuple(dict.fromkeys((*messages, *(i for o in fresh for i in o.sources)))),
-        withdrawn=tuple(fresh),
+        forget_messages=tuple(dict.fromkeys(messages)),
+        withdrawn=tuple(unstored),
         is_whole=main.is_closed,
     )
 
@@ -280,13 +291,13 @@ def _grounded(
     known: Mapping[str, Known],
     account: Account,
 ) -> ProposedObservation | None:
-    """Return a line with ids for anchors, and the stance and date its sources allow.
+    """Return a line with ids instead of anchors, and the stance and date its sources allow.
 
-    None when it invents something.
+    None if it has a name or number that its sources do not contain.
     """
     ids = [anchors[a] for a in note.anchors]
     replaced = [known[k] for k in note.replaces]
-    stored, fresh = _by_kind(replaced)
+    stored, unstored = _stored_and_unstored(replaced)
     heard = _heard(ids, reading)
     sources = [m for m in heard if m.id in ids]
     texts = [m.content for m in heard] + [o.content for o in replaced]
@@ -294,22 +305,24 @@ def _grounded(
     for dated in (note, *replaced):
         days += [dated.observation_date, dated.referenced_date or ""]
     # Code cannot check text that the model read in a picture.
-    strange = ungrounded_terms(note.content, texts, days)
-    if strange and not any(m.attached and m.id in reading.pictures for m in sources):
+    has_picture = any(m.attached and m.id in reading.pictures for m in sources)
+    unsaid = ungrounded_terms(note.content, texts, days)
+    if unsaid and not has_picture:
+        quote = note.content[:_QUOTE_LENGTH]
         account.problems.append(
-            f"left out “{note.content[:120]}”: {listed(strange)} is not in what it names"
+            f"left out “{quote}”: its messages do not say {quoted_list(unsaid)}"
         )
         return None
-    least = least_stance(note.content, sources, heard)
+    supported = least_stance(note.content, sources, heard)
     if rests_on_files(note.content, sources, heard, days):
-        least = Stance.QUOTED
+        supported = Stance.QUOTED
     allowed = {
-        "stance": at_least(note.stance, least),
+        "stance": weaker(note.stance, supported),
         "observation_date": min(note.observation_date, max(_day(m, reading) for m in sources)),
     }
     return ProposedObservation(
         **note_columns(note) | allowed,
-        sources=tuple(dict.fromkeys((*ids, *(i for o in fresh for i in o.sources)))),
+        sources=tuple(dict.fromkeys((*ids, *(i for o in unstored for i in o.sources)))),
         replaces=tuple(o.id for o in stored),
     )
 
@@ -318,37 +331,39 @@ def _day(message: Message, reading: Reading) -> str:
     return reading.clock.day(message.created_at).isoformat()
 
 
-def _by_kind(notes: Sequence[Known]) -> tuple[list[Observation], list[ProposedObservation]]:
-    """Split notes into stored and unstored ones, which cannot be replaced yet."""
+def _stored_and_unstored(
+    notes: Sequence[Known],
+) -> tuple[list[Observation], list[ProposedObservation]]:
+    """Split notes into stored ones, and those from earlier in the batch."""
     stored = [o for o in notes if isinstance(o, Observation)]
     return stored, [o for o in notes if isinstance(o, ProposedObservation)]
 
 
 def _heard(ids: Sequence[int], reading: Reading) -> list[Message]:
-    """Return the messages of these ids with the two before each.
+    """Return the messages with these ids, each with the two before it.
 
-    The pieces of a large message go together.
+    A large message has several entries, its pieces, all with its id.
     """
     everything = [*reading.before, *reading.messages]
     wanted: set[int] = set()
-    for at, message in enumerate(everything):
+    for index, message in enumerate(everything):
         if message.id in ids:
-            wanted.update(range(at - 2, at + 1))
-    return [m for at, m in enumerate(everything) if at in wanted]
+            wanted.update(range(index - 2, index + 1))
+    return [m for index, m in enumerate(everything) if index in wanted]
 
 
-def _sized(messages: Sequence[Message], most: int) -> list[list[Message]]:
-    """Split messages into parts that fit one call.
+def _in_parts(messages: Sequence[Message], limit: int) -> list[list[Message]]:
+    """Split messages into parts of at most `limit` tokens.
 
-    A message that is larger is split itself.
+    A larger message is split itself, into pieces that keep its id.
     """
     parts: list[list[Message]] = []
     size = 0
     for message in messages:
-        pieces = slices(message.content, most)
-        cost = message.token_count if len(pieces) == 1 else most
+        pieces = slices(message.content, limit)
+        cost = message.token_count if len(pieces) == 1 else limit
         for number, piece in enumerate(pieces):
-            if not parts or size + cost > most:
+            if not parts or size + cost > limit:
                 parts.append([])
                 size = 0
             attached = None if number else message.attached  # its pictures are seen once

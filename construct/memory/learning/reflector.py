@@ -1,4 +1,4 @@
-"""The reflector: condense observations, as far as floor and verifier agree."""
+"""The reflector: condense observations, as far as code and the verifier agree."""
 
 import asyncio
 import re
@@ -10,11 +10,18 @@ from construct.language.fact_match import fact_key
 from construct.llm.capable import is_capable
 from construct.llm.types import Model, WorkRequest
 from construct.memory.learning.asking import Account, ask, repeats_itself, sound_part
-from construct.memory.learning.floor import Change, Reflection, Refusal, Said, checked
 from construct.memory.learning.proposals import ProposedObservation, ReflectionProposal
+from construct.memory.learning.reflection_checks import (
+    Change,
+    ChangeKind,
+    Reflection,
+    Refusal,
+    Said,
+    check_reflection,
+    precedence,
+)
 from construct.memory.learning.verifier import Group, verify
 from construct.memory.shown.lines import (
-    PRIORITIES,
     anchored_lines,
     anchors_in,
     note_columns,
@@ -42,11 +49,11 @@ async def reflect(
     """Return what may be committed; nothing may where its `shrinks` is false.
 
     Without a model that can check its own work only near-duplicates are retired. Else
-    what floor or verifier refused goes back once, with the reasons, and so does an
+    what code or the verifier refused goes back once, with the reasons, and so does an
     answer that does not shrink.
     """
     if model is None or not is_capable(model):
-        return await asyncio.to_thread(lambda: checked(condense(given), given, said))
+        return await asyncio.to_thread(lambda: check_reflection(condense(given, said), given, said))
     first = await _answered(model, given, said, account)
     if first is None or first == Reflection() or (first.shrinks and not first.refused):
         return first or Reflection()
@@ -55,7 +62,9 @@ async def reflect(
     if second is None:
         return first
     given_up = tuple(
-        r for r in first.refused if r not in second.refused and not second.gone.issuperset(r.kept)
+        r
+        for r in first.refused
+        if r not in second.refused and not second.superseded.issuperset(r.kept)
     )
     return Reflection((*settled, *second.changes), (*given_up, *second.refused))
 
@@ -115,7 +124,7 @@ async def _answered(
     remark: str = "",
     settled: Sequence[Change] = (),
 ) -> Reflection | None:
-    """Return one answer as floor and verifier leave it.
+    """Return one answer as code and verifier leave it.
 
     None when it could not be had, or not be verified.
     """
@@ -134,9 +143,9 @@ async def _answered(
         proposal = await _proposed(model, request, given, account)
     if proposal is None:
         return None
-    found = await asyncio.to_thread(checked, proposal, given, said, settled)
+    found = await asyncio.to_thread(check_reflection, proposal, given, said, settled)
     by_id = {o.id: o for o in given}
-    asked = [change for change in found.changes if change.kind != "drop"]
+    asked = [change for change in found.changes if change.kind != ChangeKind.DROP]
     answers = await verify(model, [_group(change, by_id) for change in asked], account)
     if answers is None:
         return None
@@ -190,7 +199,7 @@ def _remark(first: Reflection) -> str:
             "Your last answer was not shorter than the notes it replaced. "
             "Write shorter lines, or leave notes alone."
         )
-    refused = [f"- refused: {refusal.what} ({refusal.reason})" for refusal in first.refused]
+    refused = [f"- refused: {refusal.proposal} ({refusal.reason})" for refusal in first.refused]
     rest = "The rest of your answer is taken: do not repeat it. " if first.shrinks else ""
     again = (
         "Give what was refused again where you can correct it; "
@@ -200,7 +209,7 @@ def _remark(first: Reflection) -> str:
 
 
 def _group(change: Change, by_id: Mapping[int, Observation]) -> Group:
-    assert change.kind != "drop"
+    assert change.kind != ChangeKind.DROP
     result = change.line or by_id[change.stays or 0]
     return Group(change.kind, tuple(by_id[i] for i in change.retired), result)
 
@@ -209,28 +218,19 @@ def _what(change: Change, by_id: Mapping[int, Observation]) -> str:
     if change.line:
         return plain_line(change.line)
     stays = by_id[change.stays or 0].content[:80]
-    return f"the same as “{stays}”" if change.kind == "same" else f"outdated by “{stays}”"
+    return f"the same as “{stays}”" if change.kind == ChangeKind.SAME else f"outdated by “{stays}”"
 
 
-def condense(observations: Sequence[Observation]) -> ReflectionProposal:
+def condense(observations: Sequence[Observation], said: Said) -> ReflectionProposal:
     """Return a proposal that retires near-duplicates, without a worker model.
 
     Its pairs are (the one to retire, the one that stays).
     """
     staying: dict[Hashable, int] = {}
     same: list[tuple[int, int]] = []
-    for o in sorted(observations, key=_precedence):
+    for o in sorted(observations, key=lambda o: precedence(o, said), reverse=True):
         fact = o.stance, fact_key(o.content, o.observation_date, o.referenced_date)
         stays = staying.setdefault(fact, o.id)
         if stays != o.id and not o.is_protected:
             same.append((o.id, stays))
     return ReflectionProposal(same=tuple(same))
-
-
-def _precedence(o: Observation) -> tuple[bool, int, int, int]:
-    """Return a sort key that puts the note that stays first.
-
-    The user's own and pinned notes come first, then higher priority, then later ones.
-    """
-    day = int(o.observation_date.replace("-", ""))
-    return not o.is_protected, PRIORITIES.index(o.priority), -day, -o.id

@@ -7,10 +7,10 @@ keeps it correct").
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from construct.llm.types import Model, WorkRequest
 from construct.memory.learning.asking import Account, ask, repeats_itself
+from construct.memory.learning.reflection_checks import ChangeKind
 from construct.memory.shown.lines import Note, Section, plain_line, section
 from construct.prompts import prompt
 from construct.vocabulary import Purpose
@@ -28,7 +28,7 @@ _CHECK = re.compile(
 class Group:
     """A proposal to check: the notes it retires, and the note that replaces them."""
 
-    kind: Literal["line", "same", "outdated"]
+    kind: ChangeKind
     notes: tuple[Note, ...]
     result: Note
 

@@ -14,7 +14,7 @@ from construct.memory.recall.meaning import Meaning
 from construct.store import vectors
 from construct.store.database import transaction
 from construct.store.in_thread import Store
-from construct.store.vectors import Text
+from construct.store.vectors import EntryText
 
 BATCH = 16
 """Entries in a batch: 100 ms of one core, and 1 ms of holding the write lock."""
@@ -44,7 +44,7 @@ def choose_model(db: sqlite3.Connection, name: str) -> None:
         vectors.choose(db, name)
 
 
-def batch(db: sqlite3.Connection, name: str, after: dict[str, int]) -> list[Text]:
+def batch(db: sqlite3.Connection, name: str, after: dict[str, int]) -> list[EntryText]:
     """Return the next entries without a vector, all of one kind; empty when all have one.
 
     `after`: for each kind, the id after which to look; 0 if it is missing.
@@ -55,7 +55,7 @@ def batch(db: sqlite3.Connection, name: str, after: dict[str, int]) -> list[Text
     return []
 
 
-def index_entries(db: sqlite3.Connection, embedder: Embedder, texts: Sequence[Text]) -> None:
+def index_entries(db: sqlite3.Connection, embedder: Embedder, texts: Sequence[EntryText]) -> None:
     """Compute and store the vectors of these entries.
 
     Entries that changed meanwhile are skipped.
@@ -63,7 +63,7 @@ def index_entries(db: sqlite3.Connection, embedder: Embedder, texts: Sequence[Te
     store_vectors(db, embedder, texts, encode(embedder, texts))
 
 
-def encode(embedder: Embedder, texts: Sequence[Text]) -> list[list[bytes]]:
+def encode(embedder: Embedder, texts: Sequence[EntryText]) -> list[list[bytes]]:
     """Return the vectors of each entry: one for each part of its text."""
     encoded = embedder.encode([text.content for text in texts])
     return [[part.tobytes() for part in parts] for parts in encoded]
@@ -72,7 +72,7 @@ def encode(embedder: Embedder, texts: Sequence[Text]) -> list[list[bytes]]:
 def store_vectors(
     db: sqlite3.Connection,
     embedder: Embedder,
-    texts: Sequence[Text],
+    texts: Sequence[EntryText],
     encoded: Sequence[Sequence[bytes]],
 ) -> None:
     """Store the vectors of entries, as `encode` returned them.
@@ -90,11 +90,11 @@ def drop_others(db: sqlite3.Connection, name: str) -> bool:
 
     Raises ConstructError when another model has been chosen for the database.
     """
-    if not vectors.has_others(db, name):
+    if not vectors.has_other_models(db, name):
         return False
     with transaction(db):
         _raise_if_for_another_model(db, name)
-        vectors.drop_others(db, name, _DROP_BATCH)
+        vectors.drop_other_models(db, name, _DROP_BATCH)
     return True
 
 
@@ -106,7 +106,7 @@ async def index_some(database: Store, meaning: Meaning) -> bool:
     """
     name = meaning.embedder.name
     await database.call(_raise_if_for_another_model, name)
-    after = {kind: await database.call(vectors.last, name, kind) for kind in _KINDS}
+    after = {kind: await database.call(vectors.highest_id, name, kind) for kind in _KINDS}
     texts = await database.call(batch, name, after)
     if not texts:
         return await database.call(drop_others, name)

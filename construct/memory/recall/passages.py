@@ -13,13 +13,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import chain
+from typing import NamedTuple
 
 from construct import tokens
 from construct.language.index_words import stem
 from construct.language.wordlists import SMALL_TALK, TIME_WORDS
 from construct.memory.recall.meaning import Meaning, without_names
 from construct.memory.recall.query import Query, analyse, any_of, excerpt, with_one_of
-from construct.memory.recall.rank import Matcher, PreparedQuery, rank, weights
+from construct.memory.recall.rank import Matcher, PreparedQuery, inverse_frequencies, rank
 from construct.memory.recall.search import Hit, RankedEntry, as_hit, with_neighbours
 from construct.memory.recall.speakers import (
     MIN_CALLS,
@@ -48,7 +49,7 @@ CANDIDATES = 20
 MIN_WEIGHT_SHARE = 0.6
 """Share of the weight of all words of a sentence that a passage must have."""
 MAX_BY_CHANCE = 3.0
-"""Limit of rows that may be expected to have the same words by chance."""
+"""Limit of rows that are expected to have a passage's words by chance."""
 SURE_SIMILARITY = 0.85
 """Cosine similarity at which a passage needs no word of the message."""
 WEIGHT_WITH_SIMILARITY = 0.5
@@ -93,6 +94,17 @@ class DocumentFrequency:
     """The ids of the newest messages with each word, newest first, up to `ROWS_READ`."""
 
 
+class _Passage(NamedTuple):
+    """A passage and the weight of its words, by which passages of sentences are compared."""
+
+    weight: float
+    hit: Hit
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return self.hit.kind, self.hit.id
+
+
 def passages(
     db: sqlite3.Connection,
     newest: str,
@@ -114,14 +126,14 @@ def passages(
         queries = _queries(previous, today)
     words = dict.fromkeys(chain.from_iterable(query.words for query in queries))
     frequency = document_frequency(db, list(words))
-    best_by_key: dict[tuple[str, int], tuple[float, Hit]] = {}
+    best_by_key: dict[tuple[str, int], _Passage] = {}
     for query in queries:
-        for weight, passage in _passages_for(db, query, frequency, set(known), filters, meaning):
-            key = (passage.kind, passage.id)
-            if key not in best_by_key or weight > best_by_key[key][0]:
-                best_by_key[key] = (weight, passage)
-    best = sorted(best_by_key.values(), key=lambda pair: (-pair[0], pair[1].kind, -pair[1].id))
-    return _fitting(passage for _, passage in best)
+        for passage in _passages_for(db, query, frequency, set(known), filters, meaning):
+            best = best_by_key.get(passage.key)
+            if best is None or passage.weight > best.weight:
+                best_by_key[passage.key] = passage
+    in_order = sorted(best_by_key.values(), key=lambda p: (-p.weight, p.hit.kind, -p.hit.id))
+    return _fitting(passage.hit for passage in in_order)
 
 
 def _queries(text: str, today: date | None) -> list[Query]:
@@ -147,46 +159,48 @@ def _passages_for(
     known: set[tuple[str, int]],
     filters: Filters,
     meaning: Meaning | None,
-) -> list[tuple[float, Hit]]:
-    """Return the best passages for one sentence, each with its weight."""
+) -> list[_Passage]:
+    """Return the best passages for one sentence."""
     often_said = tuple(word for word in query.words if frequency.counts[word] >= MIN_CALLS)
     names = participant_names(db, replace(query, words=often_said))
     others = [word for word in query.words if word not in names]
     words = sorted(others, key=frequency.counts.__getitem__)[:MAX_WORDS]
     if not words:
         return []
+    row_counts = {word: frequency.counts[word] for word in words}
+    word_weights = inverse_frequencies(row_counts, frequency.total)
+    # Words that weigh w together are expected by chance in about total / e**w rows.
+    not_by_chance = math.log(max(1, frequency.total) / MAX_BY_CHANCE)
+    min_weight = max(MIN_WEIGHT_SHARE * sum(word_weights.values()), not_by_chance)
     similarities = None
     if meaning:
         compared_text = without_names(query.text, names)
         similarities = meaning.similarities(db, compared_text, filters.kinds())
-    weight = weights({word: frequency.counts[word] for word in words}, frequency.total)
-    by_chance = math.log(max(1, frequency.total) / MAX_BY_CHANCE)
-    min_weight = max(MIN_WEIGHT_SHARE * sum(weight.values()), by_chance)
+    prepared = PreparedQuery(query, word_weights, Matcher(words), Speakers())
     entries = _with_words(
-        db, words, weight, min_weight, frequency, filters, uses_meaning=bool(similarities)
+        db, words, word_weights, min_weight, frequency, filters, uses_meaning=bool(similarities)
     )
-    prepared = PreparedQuery(query, weight, Matcher(words), Speakers())
     if similarities:
         for kind in filters.kinds():
             similar = _active(db, kind, similarities.nearest(kind, MAX_SIMILAR), filters)
             entries += [entry for entry in similar if entry not in entries]
         prepared = replace(prepared, similarities=similarities.of(entries))
-    weight_of = {entry.key: _weight(entry, prepared, min_weight) for entry in entries}
-    heavy = [e for e in entries if weight_of[e.key] >= min_weight and e.key not in known]
-    heavy.sort(key=lambda entry: -weight_of[entry.key])
-    best = _best(db, heavy[:CANDIDATES], prepared, names, filters)
-    found = []
+    weights = {entry.key: _weight(entry, prepared, min_weight) for entry in entries}
+    candidates = [e for e in entries if weights[e.key] >= min_weight and e.key not in known]
+    candidates.sort(key=lambda entry: -weights[entry.key])
+    best = _best(db, candidates[:CANDIDATES], prepared, names, filters)
+    result = []
     for entry in _without_seen(db, best, prepared.matcher, known):
         hit = as_hit(RankedEntry(entry, 0.0), filters.zone)
-        passage = replace(hit, text=excerpt(hit.text, words, SNIPPET))
-        found.append((weight_of[entry.key], passage))
-    return found
+        cut = replace(hit, text=excerpt(hit.text, words, SNIPPET))
+        result.append(_Passage(weights[entry.key], cut))
+    return result
 
 
 def _with_words(
     db: sqlite3.Connection,
     words: Sequence[str],
-    weight: Mapping[str, float],
+    word_weights: Mapping[str, float],
     min_weight: float,
     frequency: DocumentFrequency,
     filters: Filters,
@@ -201,9 +215,9 @@ def _with_words(
     rarest, *others = words
     count = frequency.counts[rarest]
     is_telling = len(words) > 1 or count <= MAX_BY_CHANCE
-    if not count or not is_telling or sum(weight.values()) < min_weight:
+    if not count or not is_telling or sum(word_weights.values()) < min_weight:
         return []
-    second_words = _needed_words(words, weight, min_weight)
+    second_words = _needed_words(words, word_weights, min_weight)
     if second_words and uses_meaning:
         second_words = others
     newest = newest_with(db, rarest, frequency)
@@ -233,15 +247,16 @@ def _best(
 
 
 def _needed_words(
-    words: Sequence[str], weight: Mapping[str, float], min_weight: float
+    words: Sequence[str], word_weights: Mapping[str, float], min_weight: float
 ) -> Sequence[str]:
-    """Return the fewest words of which an entry needs one besides the rarest.
+    """Return the words of which an entry must have one besides the rarest.
 
+    Without them, all its other words together would not reach the weight it needs.
     `words`: the rarest first. Empty if the rarest word alone can be enough.
     """
-    weight_left = sum(weight.values())
+    weight_left = sum(word_weights.values())
     for end, word in enumerate(words[1:], 2):
-        weight_left -= weight[word]
+        weight_left -= word_weights[word]
         if weight_left < min_weight:
             return words[1:end]
     return ()
@@ -258,7 +273,7 @@ def _weight(entry: Entry, prepared: PreparedQuery, min_weight: float) -> float:
 
     The higher of the two counts.
     """
-    weight = sum(prepared.weight[word] for word in prepared.matcher.counts(entry))
+    weight = sum(prepared.word_weights[word] for word in prepared.matcher.counts(entry))
     similarity = prepared.similarities.get(entry.key, 0.0)
     if not similarity:
         return weight

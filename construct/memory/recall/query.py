@@ -69,7 +69,7 @@ class Query:
     """Whether the query has no content words."""
     text: str = ""
     unknown_count: int = 0
-    """Number of further words, which occur nowhere."""
+    """Number of words that occur nowhere; `words` does not have them."""
     respelt: tuple[str, ...] = ()
     """Words searched instead of misspelt ones (spelling.py)."""
 
@@ -128,17 +128,19 @@ def is_stop_word(word: str) -> bool:
     return any(word in stops for stops in _stop_words().values())
 
 
-def any_of(words: Iterable[str], phrases: Iterable[str] = ()) -> str:
-    """Return an FTS5 expression that requires all phrases, or else any of the words.
+def all_of(phrases: Iterable[str]) -> str:
+    """Return an FTS5 expression that requires all of the phrases; empty without phrases."""
+    return " AND ".join(f'"{phrase}"' for phrase in phrases)
 
-    An empty string if there are neither.
-    """
-    return " AND ".join(f'"{phrase}"' for phrase in phrases) or _or(words)
+
+def any_of(words: Iterable[str]) -> str:
+    """Return an FTS5 expression that requires any of the words; empty without words."""
+    return " OR ".join(map(_any_form, words))
 
 
 def with_one_of(word: str, others: Sequence[str]) -> str:
     """Return an FTS5 expression that requires a word and one of the others."""
-    return f"{_any_form(word)} AND ({_or(others)})"
+    return f"{_any_form(word)} AND ({any_of(others)})"
 
 
 def gated(words: Sequence[str], frequency: Mapping[str, int], required: int, weighed: int) -> str:
@@ -161,14 +163,10 @@ def gated(words: Sequence[str], frequency: Mapping[str, int], required: int, wei
     less_rare = searched[rarest_count:][:MAX_PAIRED]
     if not less_rare:
         return any_of(searched)
-    alternatives = [_or(rarest)]
+    alternatives = [any_of(rarest)]
     for i, word in enumerate(less_rare[:-1], 1):
         alternatives.append(f"({with_one_of(word, less_rare[i:])})")
-    return f"({' OR '.join(alternatives)}) AND ({_or(searched)})"
-
-
-def _or(words: Iterable[str]) -> str:
-    return " OR ".join(map(_any_form, words))
+    return f"({' OR '.join(alternatives)}) AND ({any_of(searched)})"
 
 
 def _any_form(word: str) -> str:
@@ -243,7 +241,7 @@ def word_spans(
 
 
 def excerpt(text: str, words: Sequence[str], size: int, pieces: Sequence[str] = ()) -> str:
-    """Return the part of a text that has the most words of the query, as one line."""
+    """Return the `size` characters of a text with the most words of the query, as one line."""
     line = one_line(text)
     if len(line) <= size:
         return line

@@ -52,44 +52,44 @@ MIN_SPREAD = 0.3
 class Features(NamedTuple):
     """The features that make up the score of a candidate, most of them from 0 to 1."""
 
-    match: float = 0.0
+    words: float = 0.0
     """Logarithm of the BM25F score relative to the best candidate's, which has 0."""
-    session: float = 0.0
+    session_words: float = 0.0
     """The best relative BM25F score within the same session."""
     speaker: float = 0.0
     """1 if said by the participant the query means, -1 if by the other one."""
-    date: float = 0.0
+    date_nearness: float = 0.0
     """Closeness to a time that the query names."""
-    when: float = 0.0
+    answers_when: float = 0.0
     """1 if the query asks when and the text mentions a time."""
-    reply: float = 0.0
+    follows_question: float = 0.0
     """1 if the turn before it contains a question."""
-    asks: float = 0.0
+    is_question: float = 0.0
     """1 if it ends with a question."""
-    opens: float = 0.0
+    opens_session: float = 0.0
     """1 for the first message of a session: people come back with news."""
     names: float = 0.0
     """Number of capitalised words after the first, up to three."""
-    tells: float = 0.0
+    first_person: float = 0.0
     """Number of first-person words, up to three."""
-    noted: float = 0.0
+    is_remembered: float = 0.0
     """1 for an observation or a memory, 0 for a message."""
     meaning: float = 0.0
     """Similarity of meaning: 0 for the least similar candidate, up to 1 for the most."""
 
 
 WEIGHTS = Features(
-    match=2.7,
-    session=3.2,
+    words=2.7,
+    session_words=3.2,
     speaker=1.0,
-    date=4.5,
-    when=1.9,
-    reply=0.8,
-    asks=-0.5,
-    opens=1.0,
+    date_nearness=4.5,
+    answers_when=1.9,
+    follows_question=0.8,
+    is_question=-0.5,
+    opens_session=1.0,
     names=0.3,
-    tells=0.1,
-    noted=1.0,
+    first_person=0.1,
+    is_remembered=1.0,
     meaning=5.0,
 )
 
@@ -103,11 +103,11 @@ class Candidate:
     after: tuple[Entry, ...] = ()
 
 
-def weights(frequency: Mapping[str, int], total: int) -> dict[str, float]:
+def inverse_frequencies(row_counts: Mapping[str, int], total: int) -> dict[str, float]:
     """Return each word's inverse document frequency, from the number of rows that have it."""
     return {
-        word: math.log(1 + (max(total, df) - df + 0.5) / (df + 0.5))
-        for word, df in frequency.items()
+        word: math.log(1 + (max(total, count) - count + 0.5) / (count + 0.5))
+        for word, count in row_counts.items()
     }
 
 
@@ -156,7 +156,7 @@ class PreparedQuery:
     """A query and what was looked up in the database to rank candidates for it."""
 
     query: Query
-    weight: Mapping[str, float]
+    word_weights: Mapping[str, float]
     """Inverse document frequency of each word."""
     matcher: Matcher
     speakers: Speakers
@@ -224,12 +224,12 @@ def _features(candidates: Sequence[Candidate], prepared: PreparedQuery) -> list[
         is_message = entry.kind == "message"
         features.append(
             Features(
-                match=math.log((value / highest + smoothing) / (1 + smoothing)),
-                session=best_of_session[entry.key],
+                words=math.log((value / highest + smoothing) / (1 + smoothing)),
+                session_words=best_of_session[entry.key],
                 speaker=prepared.speakers.sign(entry),
-                date=_date_nearness(entry, prepared.query),
-                opens=float(is_message and not candidate.before),
-                noted=float(not is_message),
+                date_nearness=_date_nearness(entry, prepared.query),
+                opens_session=float(is_message and not candidate.before),
+                is_remembered=float(not is_message),
                 meaning=trust * (similarity - lowest) / spread,
             )
         )
@@ -259,27 +259,27 @@ def _similarities(
 def words_in(candidate: Candidate, prepared: PreparedQuery) -> set[str]:
     """Return the query's words found in a candidate or in the turns around it."""
     turns = (candidate.entry, *candidate.before, *candidate.after)
-    return {word for turn in turns for word in prepared.matcher.counts(turn)}
-
-
-def _with_wording(features: Features, candidate: Candidate, query: Query) -> Features:
-    """Add the features that depend on how the turn is worded."""
-    text, is_message = candidate.entry.text, candidate.entry.kind == "message"
-    # Observations and memories have a day of their own.
-    tells_when = query.asks_when and (not is_message or not _TIME.isdisjoint(index_words(text)))
-    return features._replace(
-        when=float(tells_when),
-        reply=float(any("?" in turn.text for turn in candidate.before[:1])),
-        asks=float(is_message and text.rstrip().endswith("?")),
-        names=float(min(3, len(_CAPITAL.findall(text)))),
-        tells=float(min(3, len(_FIRST_PERSON.findall(text)))),
-    )
+    return set().union(*map(prepared.matcher.counts, turns))
 
 
 _TIME = frozenset(TIME_WORDS)
 _FIRST_PERSON = re.compile(r"\b(?:I|[Mm][ey]|[Ww]e|[Oo]ur)\b")
 # "Porto" in "I live in Porto."
 _CAPITAL = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
+
+
+def _with_wording(features: Features, candidate: Candidate, query: Query) -> Features:
+    """Add the features that depend on how the turn is worded."""
+    text, is_message = candidate.entry.text, candidate.entry.kind == "message"
+    # Observations and memories have a day of their own.
+    answers_when = query.asks_when and (not is_message or not _TIME.isdisjoint(index_words(text)))
+    return features._replace(
+        answers_when=float(answers_when),
+        follows_question=float(any("?" in turn.text for turn in candidate.before[:1])),
+        is_question=float(is_message and text.rstrip().endswith("?")),
+        names=float(min(3, len(_CAPITAL.findall(text)))),
+        first_person=float(min(3, len(_FIRST_PERSON.findall(text)))),
+    )
 
 
 def _date_nearness(entry: Entry, query: Query) -> float:
@@ -303,7 +303,7 @@ def _bm25(candidate: Candidate, prepared: PreparedQuery) -> float:
         for word, count in prepared.matcher.counts(turn).items():
             totals[word] = totals.get(word, 0.0) + weight * count
     return sum(
-        prepared.weight[word] * count * (SATURATION + 1) / (SATURATION + count)
+        prepared.word_weights[word] * count * (SATURATION + 1) / (SATURATION + count)
         for word, count in totals.items()
     )
 

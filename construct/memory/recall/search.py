@@ -3,7 +3,7 @@
 import math
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, tzinfo
 from itertools import chain
@@ -12,17 +12,17 @@ from construct.clock import Clock
 from construct.language.index_words import index_words, stem, word_forms
 from construct.memory.graph.reading import related_memories
 from construct.memory.recall.meaning import Meaning, Similarities, without_names
-from construct.memory.recall.query import Query, analyse, any_of, gated
+from construct.memory.recall.query import Query, all_of, analyse, any_of, gated
 from construct.memory.recall.rank import (
     Candidate,
     Features,
     Matcher,
     PreparedQuery,
     in_context,
+    inverse_frequencies,
     rank,
     score,
     shortlist,
-    weights,
     words_in,
 )
 from construct.memory.recall.speakers import identify_speakers, participant_names
@@ -129,8 +129,8 @@ def search_memory(
     """
     limit = max(0, limit)
     parsed = analyse(query, today)
-    frequency = _frequencies(db, parsed.words, filters)
-    unknown = [word for word in parsed.words if not frequency[word]]
+    row_counts = _row_counts(db, parsed.words, filters)
+    unknown = [word for word in parsed.words if not row_counts[word]]
     parsed, respelt = respell(db, parsed, unknown, filters, today)
     if meaning and parsed.only_stop_words and parsed.unknown_count:
         # The meaning of the query says more than the stop words left in it.
@@ -155,33 +155,38 @@ def _find(
     words = tuple(word for word in query.words if word not in names) or query.words
     words_in_phrases = " ".join(query.phrases).split()
     all_words = tuple(dict.fromkeys((*words, *words_in_phrases, *query.respelt)))
-    frequency = _frequencies(db, all_words, filters)
-    typed = _matching(db, query, words, frequency, filters)
+    row_counts = _row_counts(db, all_words, filters)
+
+    # Entries that have the words, as typed or respelt.
+    typed = _matching(db, query, words, row_counts, filters)
     respelt: list[Entry] = []
     if query.respelt and not query.phrases:
         without_pieces = replace(query, pieces=())
-        respelt = _matching(db, without_pieces, query.respelt, frequency, filters)
+        respelt = _matching(db, without_pieces, query.respelt, row_counts, filters)
         respelt = _without(respelt, typed)
+
+    # The best of them, judged by their words alone.
     matcher = Matcher(all_words, query.pieces)
     for piece in query.pieces:
-        frequency[piece] = sum(piece in matcher.counts(entry) for entry in typed)
-    weight = weights(frequency, sum(search.highest_id(db, kind) for kind in search.KINDS))
+        row_counts[piece] = sum(piece in matcher.counts(entry) for entry in typed)
+    total = sum(search.highest_id(db, kind) for kind in search.KINDS)
     speakers = identify_speakers(names, [*typed, *respelt], query.role)
-    prepared = PreparedQuery(query, weight, matcher, speakers)
+    word_weights = inverse_frequencies(row_counts, total)
+    prepared = PreparedQuery(query, word_weights, matcher, speakers)
     best: list[Entry] = []
     for kind in search.KINDS:
         for entries in (typed, respelt):
             best += shortlist(_of_kind(kind, entries), prepared, max(SHORTLIST, limit))
-    similarities = None
-    if meaning and not query.phrases and (query.words or query.pieces or query.unknown_count):
-        compared_text = without_names(query.text, names)
-        similarities = meaning.similarities(db, compared_text, filters.kinds())
-    similar: list[Entry] = []
-    if similarities:
-        similar = _similar(db, similarities, filters)
+
+    # Entries with a similar meaning.
+    similarities = _similarities(db, query, names, filters, meaning)
+    similar = _similar(db, similarities, filters) if similarities else []
+    if similarities and not typed and not respelt:
         best_similarity = max(similarities.of(similar).values(), default=0.0)
-        if not (typed or respelt) and best_similarity < MIN_SIMILARITY_ALONE:
+        if best_similarity < MIN_SIMILARITY_ALONE:
             similar = []
+
+    # All of these, ranked together with the turns around them.
     candidates = with_neighbours(
         db, [*best, *_without(similar, best)], filters, as_candidates=not query.phrases
     )
@@ -195,6 +200,23 @@ def _find(
     if query.respelt:
         ranked = _respelt_last(ranked, prepared)
     return _without_promoted(db, ranked)
+
+
+def _similarities(
+    db: sqlite3.Connection,
+    query: Query,
+    names: Collection[str],
+    filters: Filters,
+    meaning: Meaning | None,
+) -> Similarities | None:
+    """Return how similar entries are to a query in meaning, participants' names left out.
+
+    None if there are no vectors, or if the query demands a phrase.
+    """
+    has_meaning = query.words or query.pieces or query.unknown_count
+    if meaning is None or query.phrases or not has_meaning:
+        return None
+    return meaning.similarities(db, without_names(query.text, names), filters.kinds())
 
 
 def _respelt_last(ranked: Sequence[RankedEntry], prepared: PreparedQuery) -> list[RankedEntry]:
@@ -222,7 +244,7 @@ def _matching(
     db: sqlite3.Connection,
     query: Query,
     words: Sequence[str],
-    frequency: Mapping[str, int],
+    row_counts: Mapping[str, int],
     filters: Filters,
 ) -> list[Entry]:
     """Return the entries that the index finds for the query's phrases, or else for words.
@@ -230,11 +252,11 @@ def _matching(
     When the filters exclude every row that the gate of a large database lets through
     (all were undone, say), the rarest word is dropped and the search repeated.
     """
-    rarest_first = sorted(words, key=lambda word: frequency.get(word, 0))
+    rarest_first = sorted(words, key=lambda word: row_counts.get(word, 0))
     required = WEIGHED_ROWS if filters.restrict_messages() else REQUIRED_ROWS
     for _ in range(MAX_ATTEMPTS):
-        gate = gated(rarest_first, frequency, required, WEIGHED_ROWS)
-        expression = any_of((), query.phrases) or gate
+        gate = gated(rarest_first, row_counts, required, WEIGHED_ROWS)
+        expression = all_of(query.phrases) or gate
         entries: list[Entry] = []
         for kind in filters.kinds():
             entries += _indexed(db, kind, expression, query.pieces, filters)
@@ -266,7 +288,7 @@ def _judged(candidate: Candidate, features: Features, prepared: PreparedQuery) -
     words = words_in(candidate, prepared)
     if query.respelt and words <= set(query.respelt):
         return replace(ranked, match=Match.RESPELT)
-    known_count = len(prepared.weight)
+    known_count = len(prepared.word_weights)
     if not prepared.matcher.counts(entry) or len(words) <= DIRECT_SHARE * max(1, known_count):
         return replace(ranked, match=Match.LOOSE)
     # A respelt word already counts for the one it replaces.
@@ -305,7 +327,7 @@ def _indexed(
     return search.results(db, kind, ids, filters)
 
 
-def _frequencies(db: sqlite3.Connection, words: Sequence[str], filters: Filters) -> dict[str, int]:
+def _row_counts(db: sqlite3.Connection, words: Sequence[str], filters: Filters) -> dict[str, int]:
     """Return how many rows of all kinds have each word, in any of its forms.
 
     Messages that the filters leave out do not count.

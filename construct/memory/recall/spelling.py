@@ -1,4 +1,4 @@
-"""Replace words of a query that occur nowhere by the most similar spelling.
+"""Replace words of a query that occur nowhere with the most similarly spelt word.
 
 A misspelt word is one slip away from the word that was meant, or two slips in a long
 word whose beginning is right. The index has only the stems of words
@@ -30,7 +30,7 @@ TWO_SLIPS_FROM = 8
 RIGHT_LETTERS = 3
 """Letters at the beginning of a word with two slips that must be right."""
 MAX_RESPELT = 4
-"""Words of a query that are respelt. More are another language, not slips."""
+"""The most words of a query that are respelt. More are another language, not slips."""
 MAX_TERMS = 2_000
 """Terms of the index with the same beginning that are compared with a word."""
 MAX_STEMS = 30
@@ -81,11 +81,13 @@ def respell(
         if spelling
     )
     respelt = tuple(dict.fromkeys(index_words(" ".join(r.searched for r in replacements))))
+    # Whose words are meant and so on is judged without the words that occur nowhere.
     known_text = _without_words(query.text, dropped)
     if known_text.strip():
         known = analyse(known_text)
     else:
         known = replace(query, words=(), only_stop_words=True)
+    # "Yesterday" names a time, whether or not it occurs anywhere.
     not_times = [word for word in dropped if not may_name_time(word)]
     text_with_times = _without_words(query.text, not_times)
     times = analyse(text_with_times, today) if text_with_times.strip() else query

@@ -15,11 +15,12 @@ TAGS = (
 )  # fmt: skip
 """The names of all tags that our prompts and the workers' answers use."""
 
-# Letters that are drawn as nothing: Hangul fillers. Python counts them as letters.
+# Hangul fillers, which are invisible. Python counts them as letters.
 _FILLER = "\u115f\u1160\u3164\uffa0"
 _INVISIBLE = f"{_FILLER}\u2800"
+# Symbols such as ℡ and Ⓚ, which a reader takes for letters.
 _SIGNS_READ_AS_LETTERS = "℀-⅏Ⓐ-ⓩ㈀-㏿🄀-🅏"
-# Any sign that is no letter or digit, such as a bracket, a space or a joiner.
+# Any character that is not a letter or a digit, such as a bracket, a space or a joiner.
 _IGNORED = rf"(?:[^\w\n{_SIGNS_READ_AS_LETTERS}]|[{_FILLER}])"
 _LETTER = "[MKOPmkopＭＫＯＰｍｋｏｐМКОРмкорΜΚΟΡμκορ]"  # Latin, fullwidth, Cyrillic, Greek
 _DIGIT = "[\\d⁰¹²³⁴-⁹₀-₉①-⑳]"
@@ -30,7 +31,9 @@ _ANCHOR = re.compile(rf"{_LETTER}{_IGNORED}*{_DIGIT}")
 # `K12` at the end of a word.
 _BARE_ANCHOR = re.compile(rf"{_LETTER}\d+(?!\w)")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
+# A bounded number, since `unescape` looks for such lines after every backslash.
 _SOME_IGNORED = _IGNORED + "{0,30}"
+# A line that `escape` puts a backslash before: "[M3]", "K12" or "! 2026-01-15".
 _ESCAPED_LINE = re.compile(
     rf"[\[［(]{_SOME_IGNORED}{_LETTER}{_SOME_IGNORED}{_DIGIT}"
     rf"|{_BARE_ANCHOR.pattern}|[!~-] *{_DATE.pattern}"
@@ -46,14 +49,14 @@ _TAG_CHARACTERS = 60
 
 
 def escape(text: str) -> str:
-    """Return untrusted text for a prompt, printable, our tag names after `&lt;`.
+    """Return untrusted text for a prompt: printable, and nothing in it like our markup.
 
-    A line that begins like an anchor or a note of ours gets a backslash before it, even
-    if it is written with look-alike letters or invisible characters. Tags are
-    recognised whatever their case and however many signs stand between their letters.
+    The `<` of one of our tags becomes `&lt;`, whatever the tag's case and however many
+    other characters stand between its letters. A line that begins like an anchor or a note
+    of ours gets a backslash before that, even if it is written with look-alike letters or
+    invisible characters.
     """
-    # printable() first would join lines at separators that it removes; splitlines()
-    # knows them all.
+    # Split first: printable() removes some line separators, and would join lines there.
     lines = (_escape_line(printable(line)) for line in text.splitlines())
     return _OPENS.sub(_escape_tag, "\n".join(lines))
 
@@ -68,21 +71,21 @@ def _escape_line(line: str) -> str:
     opening = _OPENING.search(line, 0, end)
     seen = _as_seen(line[end : end + _ANCHOR_CHARACTERS])
     if opening and (_ANCHOR.match(line, end) or _ANCHOR.match(seen)):
-        at = opening.start()
+        position = opening.start()
     elif _BARE_ANCHOR.match(line, end) or _BARE_ANCHOR.match(seen):
-        at = end
+        position = end
     elif _DATE.match(seen) and (sign := _last_sign(line[:end])) is not None:
-        at = sign
+        position = sign
     else:
         return line
-    return f"{line[:at]}\\{line[at:]}"
+    return f"{line[:position]}\\{line[position:]}"
 
 
 def _last_sign(start: str) -> int | None:
     """Return the position of a note's sign, if it is the last visible character."""
-    for at in reversed(range(len(start))):
-        if seen := _as_seen(start[at]).strip():
-            return at if seen in {"!", "~", "-"} else None
+    for position in reversed(range(len(start))):
+        if seen := _as_seen(start[position]).strip():
+            return position if seen in {"!", "~", "-"} else None
     return None
 
 
@@ -104,8 +107,7 @@ def inline(text: str) -> str:
 def unescape(text: str) -> str:
     """Undo `escape` in text that a worker copied from its prompt.
 
-    Text that had `&lt;task` or a backslash before an anchor already is not restored
-    exactly.
+    Text that already had `&lt;task` or a backslash before an anchor loses it.
     """
     return _BACKSLASH.sub(_unescape_line, _ESCAPED_OPENS.sub(_unescape_tag, text))
 

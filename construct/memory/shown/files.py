@@ -1,4 +1,4 @@
-"""Choose what a model is sent of a file: the file, its text or a line. No I/O."""
+"""Choose whether a model is sent an attachment itself, its text or its name. No I/O."""
 
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
@@ -14,27 +14,28 @@ if TYPE_CHECKING:
     from construct.attachments import Attachment
 
 Reads = Collection[AttachmentKind]
+"""The kinds of attachment that a model can read."""
 
 
 def new_attachment(file: "Attachment", reads: Reads) -> NewAttachment:
-    """Return a file about to be stored, with what it costs a model that reads such files."""
-    size = file.tokens
+    """Return a file to store, with the tokens it takes in a request to a model."""
     is_sent = file.kind in reads or file.kind is AttachmentKind.TEXT
-    return NewAttachment(file, size, size if is_sent else tokens.count(file.line))
+    sent_tokens = file.tokens if is_sent else tokens.count(file.line)
+    return NewAttachment(file, file.tokens, sent_tokens)
 
 
 def stored_file(attached: StoredAttachment, data: bytes) -> File:
-    """Return a stored attachment as a block."""
+    """Return the block for an attachment that is stored."""
     return File(attached.name, attached.media_type, data, attached.token_count)
 
 
 def new_file(new: NewAttachment) -> File:
-    """Return an attachment that is not stored as a block."""
+    """Return the block for an attachment that is not stored yet."""
     return File(new.file.name, new.file.media_type, new.file.data, new.token_count)
 
 
 def sent_as(file: File, reads: Reads) -> File | Text:
-    """Return the block that a model is sent."""
+    """Return the block that a model is sent for a file: its name if it cannot read it."""
     kind = AttachmentKind.of(file.media_type)
     if kind in reads:
         return file
@@ -43,7 +44,7 @@ def sent_as(file: File, reads: Reads) -> File | Text:
 
 
 def with_material(message: Message, files: Sequence[File]) -> Message:
-    """Return a message for an observer: attachment lines and texts above its words."""
+    """Return a message for an observer, with its attachments' names and texts first."""
     parts = []
     for file in files:
         kind = AttachmentKind.of(file.media_type)

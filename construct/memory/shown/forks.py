@@ -1,4 +1,4 @@
-"""Forks: conversations that continue from another one, with nothing copied.
+"""Fork conversations: continue from another one, without copying its messages.
 
 A fork is shown the observations its parent was shown and, until its own first
 compaction, the messages its parent was shown. After that the two go separate ways. Of
@@ -10,7 +10,6 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 
 from construct.clock import Clock, to_text
-from construct.store import observations as rows
 from construct.store.conversations import (
     create_conversation,
     fork_points,
@@ -28,8 +27,12 @@ from construct.store.messages import (
     messages_of,
     newest_messages,
 )
+from construct.store.observations import newest_message_under, resting_in
 from construct.store.records import Conversation, Descent, Message, Observation, Watermarks
 from construct.store.shown import copy_shown
+
+_MESSAGES_READ = 50
+"""Newest messages of each ancestor among which `step_back` looks for the user's last."""
 
 
 def fork(
@@ -37,41 +40,41 @@ def fork(
 ) -> int:
     """Create a conversation that continues from this one, and return its id.
 
-    Its prompt begins as the parent's does, so the lifetime of the cache is the same.
+    Its requests begin as the parent's do, so they find the parent's prompt cache.
     Raises NotFoundError if there is no such conversation.
     """
     with transaction(db):
         parent = get_conversation(db, conversation_id)
         new_id = create_conversation(db, to_text(clock.now()), title)
-        set_fork(db, new_id, *_beginning(db, parent), _window_of(db, parent) or None)
+        set_fork(db, new_id, *_fork_point(db, parent), _window_start(db, parent) or None)
         if parent.last_request_at:
             note_request(db, new_id, parent.last_request_at, parent.cache_life)
         copy_shown(db, parent.id, new_id)
         return new_id
 
 
-def inherited_window(db: sqlite3.Connection, here: Conversation) -> list[Message]:
+def inherited_window(db: sqlite3.Connection, conversation: Conversation) -> list[Message]:
     """Return the messages from before the fork that a fork is shown, oldest first.
 
-    None once the fork has been compacted.
+    Empty once the fork has been compacted.
     """
-    if not _inherits(db, here):
+    if not _inherits(db, conversation):
         return []
-    found: list[Message] = []
-    for parent_id, begin, end in _stretches(db, here):
-        found[:0] = [m for m in live_messages(db, parent_id, begin, end) if is_shown(m)]
-    return found
+    messages: list[Message] = []
+    for parent_id, after, until in _inherited_stretches(db, conversation):
+        messages[:0] = [m for m in live_messages(db, parent_id, after, until) if is_shown(m)]
+    return messages
 
 
 def descent(db: sqlite3.Connection, conversation_id: int) -> Iterator[tuple[int, int]]:
-    """Yield (conversation, last message) of a conversation and those it continues.
+    """Yield (conversation id, last message id) of a conversation and those it continues.
 
     The conversation itself comes first, then its parent and so on. Later messages of a
     parent do not count.
     """
     yield conversation_id, LAST
-    for parent, end in _ancestors(db, get_conversation(db, conversation_id)):
-        yield parent.id, end
+    for ancestor, last_id in _ancestors(db, get_conversation(db, conversation_id)):
+        yield ancestor.id, last_id
 
 
 def reach(db: sqlite3.Connection, scope: str, conversation_id: int) -> Descent | None:
@@ -89,12 +92,13 @@ def last_messages(
 
     They have ids up to `until`, and include messages from before a fork.
     """
-    found: list[Message] = []
-    for here, end in descent(db, conversation_id):
-        found[:0] = newest_messages(db, here, limit - len(found), min(end, until))
-        if len(found) == limit:
+    messages: list[Message] = []
+    for member_id, last_id in descent(db, conversation_id):
+        missing = limit - len(messages)
+        messages[:0] = newest_messages(db, member_id, missing, min(last_id, until))
+        if len(messages) == limit:
             break
-    return found
+    return messages
 
 
 def last_said(db: sqlite3.Connection, conversation_id: int, limit: int) -> list[Message]:
@@ -103,37 +107,49 @@ def last_said(db: sqlite3.Connection, conversation_id: int, limit: int) -> list[
     Imported messages and those inherited by a fork are included.
     """
     messages: list[Message] = []
-    for member_id, end in descent(db, conversation_id):
-        messages[:0] = [m for m in messages_of(db, member_id) if m.id <= end and not m.retried]
+    for member_id, last_id in descent(db, conversation_id):
+        own = messages_of(db, member_id)
+        messages[:0] = [m for m in own if m.id <= last_id and not m.retried]
         if len(messages) >= limit:
             break
     return messages[-limit:]
 
 
-def marks(db: sqlite3.Connection, conversation_id: int) -> tuple[Watermarks, Watermarks]:
+def watermarks_and_counts(
+    db: sqlite3.Connection, conversation_id: int
+) -> tuple[Watermarks, Watermarks]:
     """Return a conversation's watermarks, and the number of messages above each.
 
     The messages that a fork inherits from its parent are counted.
     """
-    here, members = get_conversation(db, conversation_id), list(descent(db, conversation_id))
-    own = get_watermarks(db, conversation_id)
+    conversation = get_conversation(db, conversation_id)
+    members = list(descent(db, conversation_id))
+    own_window = get_watermarks(db, conversation_id).window
     watermarks = Watermarks(
-        _passed(db, members, "observed"), _passed(db, members, "compacted"), _window_of(db, here)
+        observed=_own_or_inherited(db, members, "observed"),
+        compacted=_own_or_inherited(db, members, "compacted"),
+        window=_window_start(db, conversation),
     )
-    raw = len(inherited_window(db, here)) + len(live_messages(db, conversation_id, own.window))
-    return watermarks, Watermarks(
-        _above(db, members, watermarks.observed), _above(db, members, watermarks.compacted), raw
+    inherited = inherited_window(db, conversation)
+    counts = Watermarks(
+        observed=_count_above(db, members, watermarks.observed),
+        compacted=_count_above(db, members, watermarks.compacted),
+        window=len(inherited) + len(live_messages(db, conversation_id, own_window)),
     )
+    return watermarks, counts
 
 
-def _passed(db: sqlite3.Connection, members: Sequence[tuple[int, int]], name: str) -> int:
-    """Return the conversation's own watermark, or else the inherited one."""
-    watermarks = (min(getattr(get_watermarks(db, id_), name), end) for id_, end in members)
-    return next(filter(None, watermarks), 0)
+def _own_or_inherited(db: sqlite3.Connection, members: Sequence[tuple[int, int]], name: str) -> int:
+    """Return the conversation's own watermark of this name, or else the inherited one."""
+    for member_id, last_id in members:
+        watermark: int = min(getattr(get_watermarks(db, member_id), name), last_id)
+        if watermark:
+            return watermark
+    return 0
 
 
-def _above(db: sqlite3.Connection, members: Sequence[tuple[int, int]], mark: int) -> int:
-    return sum(len(live_messages(db, id_, mark, end)) for id_, end in members)
+def _count_above(db: sqlite3.Connection, members: Sequence[tuple[int, int]], mark: int) -> int:
+    return sum(len(live_messages(db, member_id, mark, last_id)) for member_id, last_id in members)
 
 
 def step_back(db: sqlite3.Connection, conversation_id: int) -> Message | None:
@@ -142,66 +158,65 @@ def step_back(db: sqlite3.Connection, conversation_id: int) -> Message | None:
     The user can then say it again in the fork, and the parent keeps its own reply. None
     if the fork inherits no message of the user.
     """
-    for parent_id, end in list(descent(db, conversation_id))[1:]:
-        inherited = newest_messages(db, parent_id, 50, end)
-        last = next((m for m in reversed(inherited) if m.role == "user"), None)
-        if last is not None:
-            home = get_conversation(db, last.conversation_id)
-            window = get_conversation(db, conversation_id).forked_window_message_id
-            set_fork(db, conversation_id, *_beginning(db, home, last.id - 1), window)
-            return last
+    conversation = get_conversation(db, conversation_id)
+    for ancestor, last_id in _ancestors(db, conversation):
+        inherited = newest_messages(db, ancestor.id, _MESSAGES_READ, last_id)
+        message = next((m for m in reversed(inherited) if m.role == "user"), None)
+        if message is not None:
+            fork_point = _fork_point(db, ancestor, message.id - 1)
+            set_fork(db, conversation_id, *fork_point, conversation.forked_window_message_id)
+            return message
     return None
 
 
-def _beginning(
+def _fork_point(
     db: sqlite3.Connection, parent: Conversation, until: int = LAST
 ) -> tuple[int, int | None]:
-    """Return the (conversation id, message id) at which a fork begins.
+    """Return the (conversation id, message id) after which a fork begins.
 
     If the parent has no messages of its own, a fork begins where the parent began.
     """
-    last = last_message_id(db, parent.id, until)
-    if last or parent.parent_id is None:
-        return parent.id, last or None
+    last_id = last_message_id(db, parent.id, until)
+    if last_id or parent.parent_id is None:
+        return parent.id, last_id or None
     return parent.parent_id, parent.forked_at_message_id
 
 
 def uncommitted_below(db: sqlite3.Connection, conversation_id: int) -> list[int]:
-    """Return the ancestors with uncommitted messages in a fork's window.
+    """Return the ids of the ancestors with uncommitted messages in a fork's window.
 
-    They should be observed and compacted before the fork's own compaction lets those
-    messages go: no committed observation stands for them yet.
+    They should be observed and compacted before the fork's own compaction removes those
+    messages from its window, since no committed observation stands for them yet.
     """
-    here = get_conversation(db, conversation_id)
-    if not _inherits(db, here):
+    conversation = get_conversation(db, conversation_id)
+    if not _inherits(db, conversation):
         return []
-    return [
-        parent_id
-        for parent_id, begin, end in _stretches(db, here)
-        if any(
-            is_shown(m)
-            for m in live_messages(
-                db, parent_id, max(begin, get_watermarks(db, parent_id).compacted), end
-            )
-        )
-    ]
+    ancestor_ids = []
+    for ancestor_id, after, until in _inherited_stretches(db, conversation):
+        compacted = get_watermarks(db, ancestor_id).compacted
+        uncommitted = live_messages(db, ancestor_id, max(after, compacted), until)
+        if any(map(is_shown, uncommitted)):
+            ancestor_ids.append(ancestor_id)
+    return ancestor_ids
 
 
 def condensable(
     db: sqlite3.Connection, conversation_id: int, active: Sequence[Observation]
 ) -> list[Observation]:
-    """Return the observations a reflector of one conversation may read.
+    """Return the observations that a reflector limited to one conversation may read.
 
-    Only its own, and never lines from before and after a fork together: the fork would
-    lose the earlier ones. Returns the stretch between forks that has the most tokens.
+    These are its own, from between two forks: if a reflection joined observations from
+    before and after a fork, the fork would lose the earlier ones. Of several such
+    stretches, returns the one with the most tokens.
     """
     own = [o for o in active if o.conversation_id == conversation_id]
-    cuts = fork_points(db, conversation_id)
-    newest = rows.newest_message_under(db, [o.id for o in own])
-    stretches: dict[int, list[Observation]] = {}
+    points = fork_points(db, conversation_id)
+    newest = newest_message_under(db, [o.id for o in own])
+    by_stretch: dict[int, list[Observation]] = {}
     for o in own:
-        stretches.setdefault(sum(cut < newest[o.id] for cut in cuts), []).append(o)
-    return max(stretches.values(), key=lambda lines: sum(o.token_count for o in lines), default=[])
+        forks_before = sum(point < newest[o.id] for point in points)
+        by_stretch.setdefault(forks_before, []).append(o)
+    return max(by_stretch.values(), key=lambda notes: sum(o.token_count for o in notes), default=[])
 
 
 def replaceable(
@@ -209,51 +224,59 @@ def replaceable(
 ) -> frozenset[int]:
     """Return the ids of the notes that a conversation may replace.
 
-    Never a note of its parents. With memory limited to one conversation, only its own
-    notes, and none that a fork of it still needs.
+    With the scope `user`, all except those of the conversations it continues. Otherwise
+    its own, except those that a fork of it still needs.
     """
-    parents = [parent for parent, _ in descent(db, conversation_id)][1:]
-    ids = [o.id for o in notes if o.conversation_id not in parents]
-    inherited = rows.resting_in(db, [o.id for o in notes if o.conversation_id is None], parents)
     if scope == "user":
-        return frozenset(ids) - inherited
+        ancestors = [member for member, _ in descent(db, conversation_id)][1:]
+        ids = [o.id for o in notes if o.conversation_id not in ancestors]
+        shared_ids = [o.id for o in notes if o.conversation_id is None]
+        return frozenset(ids) - resting_in(db, shared_ids, ancestors)
     own = [o for o in notes if o.conversation_id == conversation_id]
-    last_cut = max(fork_points(db, conversation_id), default=0)
-    newest = rows.newest_message_under(db, [o.id for o in own])
-    return frozenset(o.id for o in own if newest[o.id] > last_cut)
+    last_fork_point = max(fork_points(db, conversation_id), default=0)
+    newest = newest_message_under(db, [o.id for o in own])
+    return frozenset(o.id for o in own if newest[o.id] > last_fork_point)
 
 
-def _window_of(db: sqlite3.Connection, c: Conversation) -> int:
+def _window_start(db: sqlite3.Connection, conversation: Conversation) -> int:
     """Return the id of the message after which the window begins, inherited or not."""
-    if _inherits(db, c):
-        return c.forked_window_message_id or 0
-    # A conversation that has compacted shows nothing from before its own beginning.
-    return max(get_watermarks(db, c.id).window, c.forked_at_message_id or 0)
+    if _inherits(db, conversation):
+        return conversation.forked_window_message_id or 0
+    # A conversation that has been compacted shows nothing from before its own beginning.
+    own_window = get_watermarks(db, conversation.id).window
+    return max(own_window, conversation.forked_at_message_id or 0)
 
 
-def _inherits(db: sqlite3.Connection, c: Conversation) -> bool:
-    return c.parent_id is not None and get_watermarks(db, c.id).compacted == 0
+def _inherits(db: sqlite3.Connection, conversation: Conversation) -> bool:
+    """Return whether a conversation is a fork that is shown its parent's messages."""
+    is_fork = conversation.parent_id is not None
+    return is_fork and get_watermarks(db, conversation.id).compacted == 0
 
 
-def _stretches(db: sqlite3.Connection, here: Conversation) -> Iterator[tuple[int, int, int]]:
-    """Yield the stretches a fork inherits as (conversation id, after, until), parent first.
+def _inherited_stretches(
+    db: sqlite3.Connection, conversation: Conversation
+) -> Iterator[tuple[int, int, int]]:
+    """Yield the messages a fork inherits as (conversation id, after, until), parent first.
 
-    If an undo has moved the parent's window back since, the stretch begins there.
+    `after` and `until` are message ids. If an undo has moved the parent's window back
+    since the fork, the stretch begins there.
     """
-    begin = here.forked_window_message_id or 0
-    for parent, end in _ancestors(db, here):
-        if parent.parent_id is None or begin >= (parent.forked_at_message_id or 0):
-            yield parent.id, min(begin, get_watermarks(db, parent.id).window), end
+    after = conversation.forked_window_message_id or 0
+    for ancestor, until in _ancestors(db, conversation):
+        if ancestor.parent_id is None or after >= (ancestor.forked_at_message_id or 0):
+            yield ancestor.id, min(after, get_watermarks(db, ancestor.id).window), until
             break
-        yield parent.id, begin, end
+        yield ancestor.id, after, until
 
 
-def _ancestors(db: sqlite3.Connection, here: Conversation) -> Iterator[tuple[Conversation, int]]:
+def _ancestors(
+    db: sqlite3.Connection, conversation: Conversation
+) -> Iterator[tuple[Conversation, int]]:
     """Yield the ancestors as (conversation, last inherited message id), parent first."""
-    end = LAST
-    seen = {here.id}
-    while here.parent_id is not None and here.parent_id not in seen:
-        seen.add(here.parent_id)
-        end = min(end, here.forked_at_message_id or 0)
-        here = get_conversation(db, here.parent_id)
-        yield here, end
+    last_id = LAST
+    seen = {conversation.id}
+    while conversation.parent_id is not None and conversation.parent_id not in seen:
+        seen.add(conversation.parent_id)
+        last_id = min(last_id, conversation.forked_at_message_id or 0)
+        conversation = get_conversation(db, conversation.parent_id)
+        yield conversation, last_id

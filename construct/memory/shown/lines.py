@@ -1,8 +1,8 @@
-"""The one form of a note: `! 2026-01-15 M3 User sees a dentist | for 2026-03-05`.
+"""Render notes as lines and read them: `! 2026-01-15 M3 User sees a dentist | for 2026-03-05`.
 
 Workers are shown notes and answer with notes in this form, and the main model is shown
-observations in it. Only the head of the line differs. Here notes are rendered for every
-prompt and read from every answer, whether it is finished or still arriving. No I/O.
+observations in it; only the head of the line differs. An answer can be read while it is
+still arriving. No I/O.
 """
 
 import re
@@ -20,19 +20,21 @@ from construct.vocabulary import Priority, Stance
 
 PRIORITIES = tuple(Priority)
 STANCES = tuple(Stance)
-"""Where a line names several, the last of these counts."""
+"""If a line has several stances, the last of these counts."""
 SIGNS: Mapping[str, str] = {Priority.HIGH: "!", Priority.MEDIUM: "-", Priority.LOW: "~"}
-MOST_REPLACED = 3
-"""Limit of notes that one line can make outdated."""
+MAX_REPLACED = 3
+"""The most notes that one line can make outdated."""
+_ANCHOR_TOKENS = 2
+"""Tokens of an anchor such as K12."""
 
 _PRIORITY_OF = {sign: priority for priority, sign in SIGNS.items()}
+# "! 2026-01-15 ", also as "- ! [2026-01-15 to 2026-01-20] ", and the rest of the line
 _HEAD = re.compile(
     r"(?:[-*•–+] |\d+[.)] )?([!~-]) ?\[?(\d{4}-\d\d-\d\d)(?: to (\d{4}-\d\d-\d\d))?\]? (.*)"
 )
 _SEPARATOR = re.compile(r" \|(?= )")
-_SENTENCE_PAIR = re.compile(
-    r"[-*•–+]? ?\[?([A-Z]\d+)\]? ?(=|by) ?\[?([A-Z]\d+)\]?\.?", re.IGNORECASE
-)
+# "O12 = O5" or "O5 by O12"
+_PAIR = re.compile(r"[-*•–+]? ?\[?([A-Z]\d+)\]? ?(=|by) ?\[?([A-Z]\d+)\]?\.?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +58,13 @@ N = TypeVar("N", bound=Note)
 def shown_line(note: Note) -> str:
     """Return the line the main model is shown: `! [2026-01-15] User sees a dentist`.
 
-    Nothing in it depends on the present: the prompt cache lives on lines that stay the
-    same.
+    It must not depend on the current time, or the prompt cache would be lost.
     """
     return f"{SIGNS[note.priority]} [{_days(note)}] {_fact_and_marks(note)}"
 
 
 def plain_line(note: Note) -> str:
-    """Return the line the verifier is shown: without an anchor."""
+    """Return the line without an anchor: `! 2026-01-15 User sees a dentist`."""
     return f"{SIGNS[note.priority]} {_days(note)} {_fact_and_marks(note)}"
 
 
@@ -78,26 +79,23 @@ def fitting(notes: Sequence[N], limit: int) -> list[N]:
     A note that does not fit is skipped.
     """
     chosen = []
+    tokens_left = limit
     for note in notes:
-        size = tokens.count(plain_line(note)) + 2
-        if size <= limit:
+        note_tokens = tokens.count(plain_line(note)) + _ANCHOR_TOKENS
+        if note_tokens <= tokens_left:
             chosen.append(note)
-            limit -= size
+            tokens_left -= note_tokens
     return chosen
 
 
 def line_tokens(note: Note) -> int:
-    """Return the observation tokens of a line, its line end included."""
+    """Return the tokens of the line that the main model is shown, with its line end."""
     return tokens.count(shown_line(note) + "\n")
 
 
 def _days(note: Note) -> str:
-    first = note.first_date
-    return (
-        f"{first} to {note.observation_date}"
-        if first and first < note.observation_date
-        else note.observation_date
-    )
+    first, last = note.first_date, note.observation_date
+    return f"{first} to {last}" if first and first < last else last
 
 
 def _fact_and_marks(note: Note) -> str:
@@ -120,35 +118,36 @@ class Section:
 
 def section(answer: str, name: str) -> Section | None:
     """Return the last section of that name in an answer, or None if there is none."""
-    opened = list(_tag(name).finditer(answer))
-    if not opened:
+    opening_tags = list(_tag(name).finditer(answer))
+    if not opening_tags:
         return None
-    rest = answer[opened[-1].end() :]
+    rest = answer[opening_tags[-1].end() :]
     if closing := _tag("/ *" + name).search(rest):
         return Section(_lines(rest[: closing.start()]), is_closed=True)
-    if another := _tag(f"(?:{'|'.join(TAGS)})").search(rest):
-        return Section(_lines(rest[: another.start()]), is_closed=False)
-    whole = rest.splitlines(keepends=True)
-    if whole and whole[-1].splitlines()[0] == whole[-1]:  # no line end: it may be half a line
-        whole.pop()
-    return Section(_lines("".join(whole)), is_closed=False)
+    if next_opening := _tag(f"(?:{'|'.join(TAGS)})").search(rest):
+        return Section(_lines(rest[: next_opening.start()]), is_closed=False)
+    lines = rest.splitlines(keepends=True)
+    has_line_end = bool(lines) and lines[-1].splitlines()[0] != lines[-1]
+    if not has_line_end:  # the last line may be half a line
+        lines = lines[:-1]
+    return Section(_lines("".join(lines)), is_closed=False)
 
 
 def section_lines(answer: str, name: str) -> Sequence[str]:
-    """Return the lines of a section, none when the answer does not have it."""
-    found = section(answer, name)
-    return found.lines if found else ()
+    """Return the lines of a section; none when the answer does not have it."""
+    parsed = section(answer, name)
+    return parsed.lines if parsed else ()
 
 
-def phrase(answer: str, name: str, most: int) -> str | None:
-    """Return a one-line section, cut to a number of characters.
+def phrase(answer: str, name: str, max_characters: int) -> str | None:
+    """Return the text of a closed section as one line, cut to a number of characters.
 
-    "" when it is empty, None when it is missing.
+    "" when it is empty, None when it is missing or its closing tag is.
     """
-    found = section(answer, name)
-    if found is None or not found.is_closed:
+    parsed = section(answer, name)
+    if parsed is None or not parsed.is_closed:
         return None
-    return one_line(storable(unescape(" ".join(found.lines))))[:most]
+    return one_line(storable(unescape(" ".join(parsed.lines))))[:max_characters]
 
 
 def _tag(name: str) -> re.Pattern[str]:
@@ -156,7 +155,9 @@ def _tag(name: str) -> re.Pattern[str]:
 
 
 def _lines(text: str) -> tuple[str, ...]:
-    return tuple(line for part in text.splitlines() if (line := " ".join(part.split())))
+    """Return the lines that are not blank, with single spaces."""
+    lines = (" ".join(line.split()) for line in text.splitlines())
+    return tuple(line for line in lines if line)
 
 
 def note_columns(note: NoteFields) -> dict[str, Any]:
@@ -166,10 +167,11 @@ def note_columns(note: NoteFields) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class ReadNote(NoteFields):
-    """A line of an answer, with only the anchors that were sent."""
+    """A note read from an answer, with only those of its anchors that were sent."""
 
     anchors: tuple[str, ...]
     replaces: tuple[str, ...]
+    """Anchors of the notes that it makes outdated."""
 
 
 def read_notes(
@@ -177,66 +179,76 @@ def read_notes(
 ) -> list[ReadNote]:
     """Return the notes in an answer's lines.
 
-    Lines that cannot be read, or name no anchor that was sent, are left out. `letter` begins
-    the anchors of this call, such as M. `known` are the K anchors that `replaces` may
+    Lines that cannot be read, or name no anchor that was sent, are left out. `letter`: the
+    letter of the anchors in `sent`, such as M. `known`: the K anchors that `replaces` may
     name.
     """
-    return [note for line in lines if (note := _read_note(line, letter, sent, known)) is not None]
+    notes = (_read_note(line, letter, sent, known) for line in lines)
+    return [note for note in notes if note is not None]
 
 
 def anchors_in(lines: Iterable[str], sent: Collection[str]) -> list[str]:
-    """Return the anchors that were sent among the words of some lines, in order."""
+    """Return those words of some lines that are anchors in `sent`, in order."""
     words = re.split(r"[\s,;\[\]()]+", " ".join(lines).upper())
     return [word for word in dict.fromkeys(words) if word in sent]
 
 
 def pairs_in(lines: Iterable[str], sign: str, sent: Collection[str]) -> list[tuple[str, str]]:
-    """Return pairs of anchors that were sent, such as `O12 = O5` or `O5 by O12`."""
-    matches = (_SENTENCE_PAIR.fullmatch(line) for line in lines)
-    pairs = [(m[1].upper(), m[3].upper()) for m in matches if m and m[2].lower() == sign]
-    return [pair for pair in pairs if pair[0] in sent and pair[1] in sent and pair[0] != pair[1]]
+    """Return the pairs of anchors in `sent` from lines such as `O12 = O5` or `O5 by O12`."""
+    pairs = []
+    for match in filter(None, map(_PAIR.fullmatch, lines)):
+        left, right = match[1].upper(), match[3].upper()
+        if match[2].lower() == sign and left != right and left in sent and right in sent:
+            pairs.append((left, right))
+    return pairs
 
 
 def _read_note(
     line: str, letter: str, sent: Collection[str], known: Collection[str]
 ) -> ReadNote | None:
+    """Return the note on a line, or None if it cannot be read; as in `read_notes`."""
     head = _HEAD.fullmatch(one_line(line))
     if head is None or not all(is_when(day) for day in head.group(2, 3) if day):
         return None
-    named, rest = _leading_anchors(head[4], letter)
-    anchors = tuple(dict.fromkeys(anchor for anchor in named if anchor in sent))
-    first, *pieces = (piece.strip() for piece in _SEPARATOR.split(f" {rest} "))
-    fact, stances, whens, replaces = [first], ["stated"], [], []
-    for piece in pieces:
-        mark = piece.lower()
+    named_anchors, rest = _leading_anchors(head[4], letter)
+    anchors = tuple(dict.fromkeys(anchor for anchor in named_anchors if anchor in sent))
+    first, *others = (part.strip() for part in _SEPARATOR.split(f" {rest} "))
+    fact_parts = [first]
+    replaces: list[str] = []
+    stance: str = Stance.STATED
+    referenced_date: str | None = None
+    for part in others:
+        mark = part.lower()
         if mark in STANCES:
-            stances.append(mark)
+            stance = max(stance, mark, key=STANCES.index)
         elif mark.split(" ")[0] == "replaces":
-            replaces += anchors_in([piece], known)
+            replaces += anchors_in([part], known)
         elif mark.startswith("for ") and any(c.isdigit() for c in mark):
-            whens += [when] if is_when(when := mark.removeprefix("for ")) else []
-        elif piece:
-            fact.append(piece)
-    content = one_line(storable(unescape(" / ".join(fact))))
+            when = mark.removeprefix("for ")
+            if referenced_date is None and is_when(when):
+                referenced_date = when
+        elif part:
+            fact_parts.append(part)
+    content = one_line(storable(unescape(" / ".join(fact_parts))))
     if not content or not anchors:
         return None
     return ReadNote(
         content=content,
         priority=_PRIORITY_OF[head[1]],
-        stance=max(stances, key=STANCES.index),
+        stance=stance,
         observation_date=head[3] or head[2],
-        referenced_date=whens[0] if whens else None,
+        referenced_date=referenced_date,
         anchors=anchors,
-        replaces=tuple(dict.fromkeys(replaces))[:MOST_REPLACED],
+        replaces=tuple(dict.fromkeys(replaces))[:MAX_REPLACED],
     )
 
 
 def _leading_anchors(text: str, letter: str) -> tuple[list[str], str]:
-    """Return the anchors a text begins with, in capitals, and what follows them."""
-    anchor = re.compile(rf"[\[(]?({letter}\d+)(?=[\s,;:\])]|$)[\s,;:\])]*", re.IGNORECASE)
-    found = []
-    at = 0
-    while match := anchor.match(text, at):
-        found.append(match[1].upper())
-        at = match.end()
-    return found, text[at:].strip()
+    """Return the anchors a text begins with, in capitals, and the text after them."""
+    pattern = re.compile(rf"[\[(]?({letter}\d+)(?=[\s,;:\])]|$)[\s,;:\])]*", re.IGNORECASE)
+    anchors = []
+    end = 0
+    while match := pattern.match(text, end):
+        anchors.append(match[1].upper())
+        end = match.end()
+    return anchors, text[end:].strip()

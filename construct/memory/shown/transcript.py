@@ -5,6 +5,7 @@ No I/O.
 
 from collections.abc import Sequence
 from datetime import timedelta
+from itertools import chain
 
 from construct import tokens
 from construct.clock import Clock, from_text, gap_words
@@ -13,10 +14,11 @@ from construct.store.messages import is_shown
 from construct.store.records import Message, Watermarks
 
 LONG_PAUSE = timedelta(hours=6)
+"""Pauses of at least this length are mentioned between messages."""
 
 
 def transcript(messages: Sequence[Message], clock: Clock) -> tuple[str, dict[str, int]]:
-    """Return the `<transcript>` of the messages, and what each anchor stands for."""
+    """Return the `<transcript>` of messages, and the message id that each anchor means."""
     anchors: dict[str, int] = {}
     parts = []
     for number, message in enumerate(messages, 1):
@@ -28,9 +30,9 @@ def transcript(messages: Sequence[Message], clock: Clock) -> tuple[str, dict[str
 
 
 def pause_words(before: Message, after: Message) -> str | None:
-    """Return "3 days later" when a long pause lies between two messages, else None."""
-    gap = from_text(after.created_at) - from_text(before.created_at)
-    return f"{gap_words(gap)} later" if gap >= LONG_PAUSE else None
+    """Return "3 days later" if there was a long pause between two messages, else None."""
+    pause = from_text(after.created_at) - from_text(before.created_at)
+    return f"{gap_words(pause)} later" if pause >= LONG_PAUSE else None
 
 
 def turns(messages: Sequence[Message]) -> list[list[Message]]:
@@ -48,22 +50,22 @@ def batches(messages: Sequence[Message], limit: int) -> list[list[Message]]:
 
     A larger turn is a batch by itself.
     """
-    split: list[list[Message]] = []
-    size = 0
+    all_batches: list[list[Message]] = []
+    batch_tokens = 0
     for turn in turns(messages):
-        turn_size = sum(m.token_count for m in turn)
-        if not split or size + turn_size > limit:
-            split.append([])
-            size = 0
-        split[-1].extend(turn)
-        size += turn_size
-    return split
+        turn_tokens = sum(m.token_count for m in turn)
+        if not all_batches or batch_tokens + turn_tokens > limit:
+            all_batches.append([])
+            batch_tokens = 0
+        all_batches[-1].extend(turn)
+        batch_tokens += turn_tokens
+    return all_batches
 
 
 def halves(messages: Sequence[Message]) -> list[list[Message]]:
     """Split messages in two, between turns if there are several.
 
-    A single message is not split.
+    A single message is returned as one half.
     """
     units = turns(messages)
     if len(units) == 1:
@@ -71,29 +73,34 @@ def halves(messages: Sequence[Message]) -> list[list[Message]]:
     if len(units) == 1:
         return units
     middle = len(units) // 2
-    return [[m for unit in part for m in unit] for part in (units[:middle], units[middle:])]
+    return [[*chain.from_iterable(units[:middle])], [*chain.from_iterable(units[middle:])]]
 
 
 def slices(text: str, limit: int) -> list[str]:
     """Split a text into pieces of at most `limit` tokens, cut between lines or words."""
-    pieces, start, max_bytes = [], 0, 4 * limit
+    pieces = []
+    start = 0
+    max_bytes = 4 * limit
     while tokens.by_bytes(ahead := text[start : start + max_bytes + 1]) > limit:
-        cut = len(ahead.encode()[:max_bytes].decode(errors="ignore"))
-        gap = max(ahead.rfind("\n", cut // 2, cut), ahead.rfind(" ", cut // 2, cut))
-        pieces.append(ahead[: gap + 1 if gap > 0 else max(1, cut)])
-        start += len(pieces[-1])
+        fitting = len(ahead.encode()[:max_bytes].decode(errors="ignore"))
+        line_end = ahead.rfind("\n", fitting // 2, fitting)
+        word_end = ahead.rfind(" ", fitting // 2, fitting)
+        last_gap = max(line_end, word_end)
+        length = last_gap + 1 if last_gap > 0 else max(1, fitting)
+        pieces.append(ahead[:length])
+        start += length
     return [*pieces, text[start:]]
 
 
 def window_start(messages: Sequence[Message], marks: Watermarks, retained: int) -> int:
     """Return the `window` watermark that compacting would set.
 
-    `messages`: those above the current one. The newest turns stay in the window: enough
-    to reach `retained` tokens, and every turn that is not observed yet.
+    `messages`: those above the current watermark. The newest turns stay in the window:
+    enough to reach `retained` tokens, and every turn that is not observed yet.
     """
-    kept = 0
+    kept_tokens = 0
     for turn in reversed(turns(messages)):
-        if turn[-1].id <= marks.observed and kept >= retained:
+        if turn[-1].id <= marks.observed and kept_tokens >= retained:
             return turn[-1].id
-        kept += sum(m.token_count for m in turn if is_shown(m))
+        kept_tokens += sum(m.token_count for m in turn if is_shown(m))
     return marks.window

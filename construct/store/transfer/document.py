@@ -12,8 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
+from construct.store.transfer.chat_exports import is_conversation
 from construct.store.transfer.refused import RefusedError, unknown_format
-from construct.store.transfer.shapes import is_conversation
 from construct.text import shorten
 
 Advance = Callable[[int], None]

@@ -25,23 +25,24 @@ from construct.store import search_index
 from construct.store.backup import read_into
 from construct.store.database import MAGIC, migrate_copy, transaction
 from construct.store.transfer import scratch
+from construct.store.transfer.chat_exports import is_conversation, read_conversations
 from construct.store.transfer.document import conversations, zipped
+from construct.store.transfer.export_lines import ExportLines
 from construct.store.transfer.format import read_json
+from construct.store.transfer.hand_made import HandMadeLines
+from construct.store.transfer.imported import ConversationWriter, ImportedConversation
 from construct.store.transfer.jsonl import COUNTED, VERSION, records
 from construct.store.transfer.merge import merge
 from construct.store.transfer.refused import RefusedError, unknown_format
-from construct.store.transfer.shapes import (
-    ImportedConversation,
-    is_conversation,
-    read_conversations,
-)
 from construct.text import one_line, shorten
 
 Progress = Callable[[str, int, int], None]
 """Called with the step, how much of it is done, and the total (0 if unknown)."""
 READING, STORING, INDEXING = "Reading", "Storing", "Indexing"
 _Records = Iterator[tuple[int, dict[str, Any]]]
-_FIRST_BYTES, _MAX_LINE_BYTES = 1 << 16, 64 << 20
+_FIRST_BYTES = 1 << 16
+"""Bytes of the first line that are read to recognise the format."""
+_MAX_LINE_BYTES = 64 << 20
 _SPACE = b" \t\r\n"
 _UTF16 = "it is written in UTF-16", "Save it as UTF-8, then import it again"
 _GZIP = "it is compressed with gzip", "Decompress it with gunzip, then import the result"
@@ -123,6 +124,8 @@ def _import(db: sqlite3.Connection, reader: "_Reader") -> ImportReport:
 
 @dataclass(slots=True)
 class _Reader:
+    """Recognises the format of a file, and reads it into the scratch database."""
+
     db: sqlite3.Connection
     path: Path
     clock: Clock
@@ -139,45 +142,44 @@ class _Reader:
             if not self.path.is_file():
                 raise RefusedError("", "it comes from a pipe", "Name the file itself")
             if first.startswith(MAGIC):
-                self._take_database()
+                self._read_database()
             else:
-                self._take_conversations(zipped(self.path, self._advance))
+                self._read_exported(zipped(self.path, self._advance))
             return
         _refuse_unsupported(first)
         first = first.removeprefix(BOM_UTF8)
         if _is_document(first):
-            self._take_conversations(conversations(first, file, self._advance))
+            self._read_exported(conversations(first, file, self._advance))
             return
         if not first.endswith(b"\n"):
             first += file.readline(_MAX_LINE_BYTES)
-        self._take_lines(_records(file, first, self._advance))
+        self._read_lines(_records(file, first, self._advance))
 
     def _advance(self, done: int) -> None:
         self.progress(READING, done, self.path.stat().st_size)
 
-    def _take_lines(self, numbered: _Records) -> None:
+    def _read_lines(self, numbered: _Records) -> None:
         number, head = next(numbered, (0, None))
         if head is None:
             raise RefusedError("", "it is empty", "Name another file")
         if head.get("type") == "construct-export":
-            self._take_export(head, numbered)
+            self._read_export(head, numbered)
             return
         listed = head.get("conversations", [head])
         if isinstance(listed, list) and any(map(is_conversation, listed)):
             if next(numbered, None) is not None:
                 why = "a file of conversations must be a single JSON document"
                 raise RefusedError("line 2", why)
-            self._take_conversations(listed)
+            self._read_exported(listed)
             return
-        lines = scratch.HandMadeLines(self.db, to_text(self.clock.now()))
+        lines = HandMadeLines(self.db, to_text(self.clock.now()))
         for line_number, record in chain([(number, head)], numbered):
             lines.add(line_number, record)
-        with closing(
-            lines.conversations()
-        ) as hand_made:  # or its query would keep the database locked
+        # An unfinished query would keep the database locked.
+        with closing(lines.conversations()) as hand_made:
             self._write("messages", hand_made)
 
-    def _take_export(self, head: dict[str, Any], numbered: _Records) -> None:
+    def _read_export(self, head: dict[str, Any], numbered: _Records) -> None:
         self.source = "construct"
         version = head.get("version")
         if type(version) is not int or version < 1:
@@ -185,23 +187,23 @@ class _Reader:
         if version > VERSION:
             why = "it was written by a newer Construct"
             raise RefusedError("line 1", why, "Update Construct, then import it again")
-        lines = scratch.ExportLines(self.db, version)
+        lines = ExportLines(self.db, version)
         for number, record in numbered:
             lines.add(number, record)
         lines.finish()
         self.warning = _truncation_warning(head.get("counts"), lines.counts)
 
-    def _take_conversations(self, exported: Iterable[Any]) -> None:
+    def _read_exported(self, exported: Iterable[Any]) -> None:
         self._write("conversations", read_conversations(exported))
 
     def _write(self, source: str, imported: Iterable[ImportedConversation]) -> None:
         self.source = source
-        target = scratch.ConversationWriter(self.db, to_text(self.clock.now()))
+        writer = ConversationWriter(self.db, to_text(self.clock.now()))
         for conversation in imported:
-            target.add(conversation)
-        self.known = target.known
+            writer.add(conversation)
+        self.known = writer.known
 
-    def _take_database(self) -> None:
+    def _read_database(self) -> None:
         """Read an sqlite export: migrate a copy of it, and read that as a JSONL export."""
         # The copy is a temporary file without a name, so it never outlives this process.
         with closing(sqlite3.connect("", isolation_level=None)) as copy:
@@ -215,7 +217,7 @@ class _Reader:
                 why = _without_name(error, self.path)
                 raise RefusedError("", why, "Import an export of Construct") from error
             numbered = _records_in(copy)
-            self._take_export(next(numbered)[1], numbered)
+            self._read_export(next(numbered)[1], numbered)
 
 
 def _records_in(copy: sqlite3.Connection) -> _Records:

@@ -206,7 +206,7 @@ def _assign_ids(db: sqlite3.Connection, *, keep_ids: bool) -> None:
 
 
 def _mapped_value(kind: str, name: str) -> str:
-    """Return the SQL for a column's value, with an id mapped to the main database."""
+    """Return the SQL for a column's value; ids are mapped to those of the main database."""
     if not kind:
         return f"s.{name}"
     return f"(SELECT main_id FROM id_map WHERE kind = '{kind}' AND scratch_id = s.{name})"

@@ -266,6 +266,8 @@ async def test_what_was_shown_last_needs_no_id(
         assert "kept by the user" not in await shown(dialogue, "/recall Rosa", capsys)
         await dialogue.run_line("/forget")
         assert "Add --yes: /forget message:1 --yes" in capsys.readouterr().err
+        await dialogue.run_line("/forget message:1 --words")
+        assert "Add --yes: /forget message:1 --words --yes" in capsys.readouterr().err
         await dialogue.run_line("/forget 1 --yes")
         await dialogue.run_line("/why")
         assert "Which one? Usage: /why [ID|last]. /memory shows the ids." in capsys.readouterr().err
@@ -292,15 +294,11 @@ async def test_quit_ends_the_chat(settings: Settings) -> None:
 async def test_export_writes_what_the_ending_says(settings: Settings, tmp_path: Path) -> None:
     """The format follows from the file's name, or from the word behind it."""
     async with talking(settings) as dialogue:
-        for line in (
-            "my talk.md",
-            "talk.db",
-            "talk.txt",
-            "talk.md jsonl",
-            "my talk.md jsonl",
-        ):  # the last is there
+        for line in ("my talk.md", "talk.db", "talk.txt", "talk.md jsonl"):
             await dialogue.run_line(f"/export {tmp_path / line}")
         assert not dialogue.failed
+        await dialogue.run_line(f"/export {tmp_path / 'my talk.md'} jsonl")
+        assert dialogue.failed  # it exists, and nobody can be asked
     assert (tmp_path / "my talk.md").read_text().startswith("#")
     with closing(sqlite3.connect(tmp_path / "talk.db")) as db:
         assert db.execute("SELECT count(*) FROM messages").fetchone() == (2,)

@@ -80,7 +80,7 @@ async def learn(
     """
     api.enqueue("observer", observes(*lines, **more))
     await t.say(text)
-    await t.companion.worker.now(t.id)
+    await t.companion.worker.run_now(t.id)
     t.check()
     return await t.companion.store.call(rows.all_observations)
 

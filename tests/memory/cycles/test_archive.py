@@ -54,7 +54,7 @@ async def test_what_the_mark_has_passed_is_read_where_it_stands(
         await t.live(facts(2))
         second = await call(bring, t.id, "I studied physics in Coimbra until 2003.")
         await t.live(facts(2, start=2))
-        await worker.now(t.id)
+        await worker.run_now(t.id)
         before = await state(t)
         assert await call(backlog.unread, t.id) == 3
         assert [m.id for m in await call(backlog.unread_below_mark, t.id)] == first
@@ -91,9 +91,9 @@ async def test_what_is_revived_while_an_observer_reads_past_it_is_read_too(
             return observed(body)
 
         observed, api.observer = api.observer, observer
-        await worker.now(t.id)
+        await worker.run_now(t.id)
         t.check()
-        await worker.now(t.id)
+        await worker.run_now(t.id)
         t.check()
         assert await call(live_ids, t.id, (await call(get_watermarks, t.id)).observed) == []
         assert imported[0] in {
@@ -121,7 +121,7 @@ async def test_reading_it_lets_nothing_else_be_due_that_was_undone(
         await call(bring, t.id, "I was born in Guarda in 1980.")
         for text in facts(2):
             await t.say(text)
-            await worker.now(t.id)
+            await worker.run_now(t.id)
         while (await call(undo, t.companion.settings.clock)).cycle.kind != "observer":
             pass
         held = await call(held_tokens, t.id, t.companion.memory_config)

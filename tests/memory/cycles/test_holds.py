@@ -52,7 +52,7 @@ async def test_compacting_a_fork_observes_what_was_undone(tmp_path: Path, api: F
     async with talking(tmp_path, api, **BY_RULE) as t:
         child = await fork_of_an_undone_talk(t)
         await store_turns(t, child, facts(1, start=5))
-        made, compacted, _ = await t.companion.worker.now(child)
+        made, compacted, _ = await t.companion.worker.run_now(child)
         assert made > compacted.committed > 0
         assert (await t.companion.store.call(get_watermarks, t.id)).compacted == 10
         t.check()

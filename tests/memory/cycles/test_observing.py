@@ -88,7 +88,7 @@ async def test_related_notes_are_known_first(tmp_path: Path, api: FakeApi) -> No
         said = "I like many things more than others. " * 500
         await learn(t, api, said, *(writes(filler, priority="medium") for filler in fillers))
         await t.say("What should a bakery in Leiria sell?")
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
     assert read_known(api.of("observer")[0].body) == []
     known = [line.text for line in read_known(api.of("observer")[-1].body)]
     assert known[:4] == [
@@ -110,7 +110,7 @@ async def test_what_is_replaced_stands_until_the_commit(tmp_path: Path, api: Fak
         await t.say("I moved to Porto.")
         await t.companion.worker.run_due(t.id)
         assert await states(t) == {LISBON: "active", PORTO: "pending"}
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         assert await states(t) == {LISBON: "superseded", PORTO: "active"}
         old, new = await t.companion.store.call(rows.all_observations)
         assert old.superseded_by == new.cycle_id
@@ -211,7 +211,7 @@ async def test_a_note_that_is_pinned_before_the_commit_stays(tmp_path: Path, api
         await t.say("I moved to Porto.")
         await t.companion.worker.run_due(t.id)
         await t.companion.store.call(pin, old.id)
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         assert await states(t) == {LISBON: "active", PORTO: "active"}
         t.check()
 
@@ -254,7 +254,7 @@ async def test_an_empty_answer_is_an_answer(tmp_path: Path, api: FakeApi) -> Non
         for text, calls in (("how are you today?", 1), ("I live in Lisbon.", 2)):
             before = len(api.of("observer"))
             await t.say(text)
-            await t.companion.worker.now(t.id)
+            await t.companion.worker.run_now(t.id)
             assert len(api.of("observer")) - before == calls
         assert await states(t) == {}
         marks = await t.companion.store.call(get_watermarks, t.id)
@@ -275,7 +275,7 @@ async def test_after_two_failures_each_half_is_tried_and_then_read_by_rule(
     async with talking(tmp_path, api) as t:
         await t.say("I live in Lisbon since May.")
         await t.say("I have a cat called Mia.")
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         t.check()
         assert set(await states(t)) == {
             "User lives in Lisbon since May",
@@ -298,7 +298,7 @@ async def test_what_still_fails_is_read_by_rule(tmp_path: Path, api: FakeApi) ->
     async with talking(tmp_path, api) as t:
         await t.say("I live in Lisbon since May.")
         await t.say("I have a cat called Mia.")
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         assert set(await states(t)) == {
             "User lives in Lisbon since May",
             "I have a cat called Mia.",
@@ -324,7 +324,7 @@ async def test_whole_lines_of_a_broken_answer_count(tmp_path: Path, api: FakeApi
         )  # both attempts, then the two halves
         await t.say("I have a cat called Mia.")
         await t.say("I live in Lisbon since May.")
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         assert set(await states(t)) == {
             "User has a cat called Mia", "I have a cat called Mia.", "I live in Lisbon since May."
         }  # fmt: skip
@@ -341,7 +341,7 @@ async def test_a_name_nobody_said_is_left_out(tmp_path: Path, api: FakeApi) -> N
             t, api, "I have a cat.", writes("User has a cat called Mia"), writes("User has a cat")
         )
         assert set(await states(t)) == {"User has a cat"}
-        assert "left out “User has a cat called Mia”: “mia” is not in what it names" in await notes(
+        assert "left out “User has a cat called Mia”: its messages do not say “mia”" in await notes(
             t
         )
         assert len(api.of("observer")) == 1
@@ -378,7 +378,7 @@ async def test_an_empty_task_clears_and_a_missing_one_leaves(tmp_path: Path, api
         if answer is not None:
             api.enqueue("observer", answer)
         await t.say("so it goes")
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         here = await t.companion.store.call(get_conversation, t.id)
         return here.current_task, here.suggested_response, here.title
 
@@ -424,13 +424,13 @@ async def test_what_is_to_be_forgotten_is_withheld_from_the_commit_on(
     async with talking(tmp_path, api, **EAGER, **NARROW) as t:
         await forgetting(t, api)
         assert await is_withheld(t) == ([], [])
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         t.check()
         assert (await is_withheld(t))[0] == [DEBT]
         assert "Forget the matter with Ana." not in (await is_withheld(t))[1]
         await t.say("Well then. " + "It is late. " * 80)
         assert DEBT not in sent(api, "chat")
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         assert (await is_withheld(t))[1] == [
             "I owe Ana a thousand euros.",
             "Forget the matter with Ana.",
@@ -459,12 +459,12 @@ async def test_what_the_user_keeps_after_all_is_a_memory_again(
         await forgetting(t, api)
         call = t.companion.store.call
         assert await call(forget_requests.unanswered) == []
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         asked = await call(forget_requests.unanswered)
         assert asked[0].words == DEBT
         await call(forget_requests.restore, asked[0].cycle_id)
         assert await call(forget_requests.unanswered) == []
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         t.check()
         assert await is_withheld(t) == ([], [])
         assert [m.content for m in await call(list_memories)] == [DEBT]
@@ -480,7 +480,7 @@ async def test_an_observer_that_would_forget_everything_deletes_nothing(
         await learn(t, api, "I live in Lisbon.", writes(LISBON))
         api.observer = adversarial.forgets_everything
         await t.say("I have a cat called Mia.")
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         t.check()
         assert await states(t) == {LISBON: "active"}
         asked = await t.companion.store.call(forget_requests.unanswered)
@@ -522,7 +522,7 @@ async def test_what_goes_while_an_observer_reads_leaves_no_name_behind(
 
         api.enqueue("observer", meanwhile)
         await t.say("I called off the dentist.")
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         assert "Moura" not in str(await states(t)) + str(
             await query(t, "SELECT notes, error FROM cycles")
         )
@@ -553,7 +553,7 @@ async def test_the_second_half_withdraws_what_was_noted_of_the_first(
     async with talking(tmp_path, api) as t:
         await in_halves(t, api, "I owe Ana a thousand euros.", "Forget what I just said.")
         api.enqueue("observer", observes(writes(DEBT)), observes(forget=["Ana"]))
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         t.check()
         assert await states(t) == {}
         assert (1,) in await query(t, "SELECT message_id FROM forget_requests")
@@ -565,7 +565,7 @@ async def test_a_broken_second_half_withdraws_all_the_same(tmp_path: Path, api: 
         await in_halves(t, api, "I owe Ana a thousand euros.", "Forget what I just said.")
         api.enqueue("observer", observes(writes(DEBT)))
         api.enqueue("observer", lambda body: "<forget>K1</forget>\n<observations>\n- 2026")
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         assert DEBT not in await states(t)
 
 
@@ -579,7 +579,7 @@ async def test_the_second_half_settles_what_was_noted_of_the_first(
     async with talking(tmp_path, api) as t:
         await in_halves(t, api, "I see the dentist Moura in March.", "I called off the dentist.")
         api.enqueue("observer", observes(writes(DENTIST)), observes(writes(OFF, replaces="Moura")))
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         assert set(await states(t)) == {DENTIST, OFF}
         assert await query(
             t, "SELECT message_id FROM observation_messages WHERE observation_id = 2"
@@ -606,7 +606,7 @@ async def test_the_known_notes_have_a_bound_in_later_parts_too(
             "word apple river stone. " * 6000
             + " ".join(f"{i}{j}" for i in range(9) for j in range(80))
         )
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
     assert len(sizes) > 2
     assert 1_000 < max(sizes) < 1_600
 

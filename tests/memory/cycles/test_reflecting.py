@@ -82,7 +82,7 @@ async def test_what_is_proven_and_confirmed_is_committed(tmp_path: Path, api: Fa
 
 
 async def test_what_is_refused_goes_back_once(tmp_path: Path, api: FakeApi) -> None:
-    """With the reasons of floor and verifier and the whole input.
+    """With the reasons of code and verifier and the whole input.
 
     The second answer is checked again.
 
@@ -163,7 +163,7 @@ async def test_without_a_verifier_nothing_is_committed(
         assert await active(t) == {ANA, RITA, TEA, LAMP}
         assert await query(t, "SELECT status FROM cycles WHERE kind = 'reflector'") == [("failed",)]
         assert len(api.of("verifier")) == 2
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         assert await active(t) == {SISTERS, TEA}
 
 
@@ -262,7 +262,7 @@ async def test_a_note_that_is_to_be_forgotten_is_not_condensed(
         api.reflector = condenses(("User owes Ana a lot, likes green tea", ("Ana", "tea")))
         await t.say("Forget what I said of Ana.")
         await t.companion.worker.run_due(t.id)
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         assert await active(t) == {debt, TEA}
         await t.say("So it goes.")
         assert debt not in sent(api, "chat")
@@ -284,6 +284,6 @@ async def test_a_note_that_is_to_be_forgotten_meanwhile_is_not_condensed(
             return condenses(JOINED)(body)
 
         api.enqueue("reflector", reflector)
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         t.check()
         assert await active(t) == {ANA, RITA, TEA, LAMP}

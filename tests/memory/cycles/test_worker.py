@@ -78,7 +78,7 @@ async def test_an_observer_that_fails_loses_nothing(
         assert all(r.complete for r in results)
         api.heal()
         await t.live(facts(5, start=5))
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         await observed_once(t)
 
 
@@ -93,7 +93,7 @@ async def test_an_observer_that_answers_nonsense_loses_nothing(
     api.observer = answer  # type: ignore[assignment]
     async with talking(tmp_path, api, **LOW) as t:
         await t.live(facts(8))
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         await observed_once(t)
         contents = " ".join(o.content for o in await t.companion.store.call(rows.unsuperseded))
         assert "1003" in contents
@@ -108,12 +108,12 @@ async def test_a_reflector_that_fails_leaves_all_as_it_was(
     api.fail("reflector", FAULTS[fault], times=None)
     async with talking(tmp_path, api, **LOW) as t:
         await t.live(low_facts(12))
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         await observed_once(t)
         before = await t.companion.store.call(rows.unsuperseded)
         assert {o.generation for o in before} <= ({0, 1} if fault in CUT_SHORT else {0})
         api.heal()
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         t.check()
         assert any(o.generation == 1 for o in await t.companion.store.call(rows.unsuperseded))
 
@@ -139,7 +139,7 @@ async def test_a_adversarial_reflector_loses_no_high_line(
     async with talking(tmp_path, api, **LOW) as t:
         await t.live(facts(16))
         for _ in range(3):
-            await t.companion.worker.now(t.id)
+            await t.companion.worker.run_now(t.id)
         await observed_once(t)
         contents = " ".join(o.content for o in await t.companion.store.call(rows.unsuperseded))
         traced = await t.companion.store.call(
@@ -165,12 +165,12 @@ async def test_an_adversarial_verifier_lets_nothing_unchecked_pass(
     competent, api.verifier = api.verifier, checks  # type: ignore[assignment]
     async with talking(tmp_path, api, **LOW) as t:
         await t.live(low_facts(12))
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         await observed_once(t)
         generations = {o.generation for o in await t.companion.store.call(rows.unsuperseded)}
         assert generations == ({0, 1} if checks is adversarial.half_checks else {0})
         api.verifier = competent
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         t.check()
         assert any(o.generation == 1 for o in await t.companion.store.call(rows.unsuperseded))
 
@@ -214,7 +214,7 @@ async def test_two_workers_share_a_conversation(tmp_path: Path, api: FakeApi) ->
             await asyncio.gather(
                 t.companion.worker.run_due(t.id), other.companion.worker.run_due(t.id)
             )
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         await observed_once(t)
 
 
@@ -315,7 +315,7 @@ async def test_who_asks_for_work_is_told_once(tmp_path: Path, api: FakeApi) -> N
     """What is done on demand comes back as counts, and is reported without any."""
     async with talking(tmp_path, api) as t:
         await t.say(facts(1)[0])
-        made, compacted, _ = await t.companion.worker.now(t.id)
+        made, compacted, _ = await t.companion.worker.run_now(t.id)
         assert (made, compacted.committed) == (1, 1)
         assert {(p.step, p.count) for p in t.progress} >= {("observing", 0), ("observed", 0)}
         assert not any(p.count for p in t.progress)
@@ -325,11 +325,11 @@ async def test_a_title_by_rule_does_for_a_talk_without_one(tmp_path: Path, api: 
     """The model's stays when the extractive worker takes a later batch."""
     async with talking(tmp_path, api) as t:
         await t.say("My sister Rosa lives in Porto.")
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         before = await t.companion.store.call(get_conversation, t.id)
         api.fail("observer", faults.http(500), times=None)
         await t.say("I moved to Lisbon last week.")
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         after = await t.companion.store.call(get_conversation, t.id)
         assert before.title == after.title == "My sister Rosa lives in Porto."
 
@@ -388,7 +388,7 @@ async def test_pending_observations_of_a_talk_that_was_left_are_committed(
         left = f"UPDATE conversations SET last_request_at = '{last}T10:00:00.000000+00:00'"
         await store.call(lambda db: db.execute(left).rowcount)
         other = await store.call(create_conversation, to_text(t.companion.settings.clock.now()))
-        await t.companion.worker.rest(but=other)
+        await t.companion.worker.run_due_at_rest(exclude=other)
         assert not await store.call(rows.pending, t.id)
         t.check()
 
@@ -435,7 +435,7 @@ async def test_of_talks_that_were_left_one_may_be_deleted_meanwhile(
             return observed(body)
 
         observed, api.observer = api.observer, observer
-        await t.companion.worker.rest()
+        await t.companion.worker.run_due_at_rest()
         assert (await call(get_watermarks, others[2])).observed > 0
         t.check()
 

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from construct.memory.forgetting.plan import (
-    notes_without,
-    replies_holding,
+from construct.memory.forgetting.traces import (
+    cleared_conversation_notes,
+    cleared_cycle_notes,
     replies_quoting,
-    threads_without,
+    replies_revealing,
 )
 from construct.store.records import REMOVED
 from construct.store.references import ConversationNotes, CycleNotes
@@ -56,7 +56,7 @@ def test_titles_tasks_and_responses(
     said: ConversationNotes, left: ConversationNotes | None
 ) -> None:
     """At home a word is enough, of the user's own a name; elsewhere it must be said."""
-    assert threads_without([said], {HOME}, [FACT]) == ([] if left is None else [left])
+    assert cleared_conversation_notes([said], {HOME}, [FACT]) == ([] if left is None else [left])
 
 
 def test_notes_and_errors_lose_what_holds_it() -> None:
@@ -67,7 +67,7 @@ def test_notes_and_errors_lose_what_holds_it() -> None:
         CycleNotes(3, ("an innocent note",), "an innocent error"),
         CycleNotes(4, (), None),
     ]
-    assert notes_without(cycles, [FACT]) == [
+    assert cleared_cycle_notes(cycles, [FACT]) == [
         CycleNotes(1, (REMOVED, "an innocent note"), None),
         CycleNotes(2, ("an innocent note",), REMOVED),
     ]
@@ -83,12 +83,13 @@ def test_tool_rounds_that_hold_it() -> None:
         "message 5: the window",
     )
     said = ["It hangs near the old window now"]
-    assert replies_holding(found, [FACT], said) == [1, 3]
-    assert replies_holding(found, [FACT], []) == [1]
+    assert replies_revealing(found, [FACT], said) == [1, 3]
+    assert replies_revealing(found, [FACT], []) == [1]
     assert (
-        replies_holding(rounds("observation 1: a hidden thing"), ["User lives in 東京都"], []) == []
+        replies_revealing(rounds("observation 1: a hidden thing"), ["User lives in 東京都"], [])
+        == []
     )
-    assert replies_holding(
+    assert replies_revealing(
         rounds("observation 1: User lives in 東京都"), ["User lives in 東京都"], []
     )
 
@@ -96,7 +97,7 @@ def test_tool_rounds_that_hold_it() -> None:
 def test_a_tool_round_is_read_in_all_its_depth() -> None:
     """Lists in objects in lists, line by line."""
     deep = json.dumps([{"input": {"queries": ["tea", {"also": "one\nthe Wardrobe"}], "limit": 3}}])
-    assert replies_holding([(7, deep)], [FACT], []) == [7]
+    assert replies_revealing([(7, deep)], [FACT], []) == [7]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from construct.memory import forgetting
 from construct.memory.corrections import edit, pin
 from construct.memory.forgetting import delete_conversation
-from construct.memory.provenance import why
+from construct.memory.provenance import trace_observation
 from construct.memory.undo import undo
 from construct.store import forget_requests
 from construct.store.database import transaction
@@ -210,4 +210,4 @@ def test_what_never_took_effect_is_no_part_of_a_life(life: Life) -> None:
     old = life.learn(here, "User lives in Lisbon")
     replacing(life, here, old, "I live in Porto now.", "User lives in Porto now")
     undo(life.db, life.clock)
-    assert "replaced" not in [event.event for event in why(life.db, old.id).life]
+    assert "replaced" not in [event.event for event in trace_observation(life.db, old.id).life]

@@ -225,7 +225,7 @@ async def test_the_worker_draws_the_graph(text: str, tmp_path: Path, api: FakeAp
     async with talking(tmp_path, api) as t:
         call = t.companion.store.call
         await call(remember, "Ana lives in Porto", None, "user", NOW)
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         drawn = text == PORTO
         cycle = await call(
             lambda db: db.execute(

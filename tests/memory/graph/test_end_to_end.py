@@ -94,7 +94,7 @@ async def test_without_a_worker_model_no_graph_is_drawn(
     """Neither by the extractive worker nor past the day's limit; the memories wait."""
     async with talking(tmp_path, api, **setting) as t:
         await keep(t, "User visits the Gulbenkian")
-        await t.companion.worker.now(t.id)
+        await t.companion.worker.run_now(t.id)
         assert await t.companion.store.call(rows.count_unread) == 1
         assert await query(t, "SELECT id FROM cycles WHERE kind = 'graph'") == []
     assert not api.of("graph")

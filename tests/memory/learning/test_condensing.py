@@ -1,5 +1,6 @@
 """The reflector by rule: which near-duplicates are retired, and which of two stays."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from construct.language.terms import terms
 from construct.memory.learning.proposals import ReflectionProposal
+from construct.memory.learning.reflection_checks import check_reflection
 from construct.memory.learning.reflector import condense
 from construct.memory.shown.lines import PRIORITIES, STANCES
 from construct.store.records import Observation
@@ -26,6 +28,11 @@ def note(number: int, content: str, **changed: Any) -> Observation:
     """Return an active observation."""
     values = {**PLAIN, "id": number, "content": content, **changed}
     return Observation(*(values.get(name) for name in Observation._fields))  # type: ignore[arg-type]
+
+
+def condensed(notes: Sequence[Observation]) -> ReflectionProposal:
+    """Condense notes, each said on its day."""
+    return condense(notes, {o.id: (o.observation_date, o.id) for o in notes})
 
 
 @pytest.mark.parametrize(
@@ -47,7 +54,8 @@ def test_one_of_two_that_say_the_same_stays(
     one: Observation, other: Observation, same: tuple[int, int]
 ) -> None:
     """The user's own and pinned stays, then the higher priority, then the later one."""
-    assert condense([one, other]) == condense([other, one]) == ReflectionProposal(same=(same,))
+    notes = [one, other]
+    assert condensed(notes) == condensed(notes[::-1]) == ReflectionProposal(same=(same,))
 
 
 @pytest.mark.parametrize(
@@ -72,13 +80,20 @@ def test_one_of_two_that_say_the_same_stays(
 )
 def test_what_differs_stays(one: Observation, other: Observation) -> None:
     """Another denial, stance, number, day or detail makes another fact."""
-    assert condense([one, other]) == ReflectionProposal()
+    assert condensed([one, other]) == ReflectionProposal()
 
 
 def test_many_that_say_the_same_are_retired_for_one() -> None:
     """There are no chains: every pair names the note that stays."""
-    found = condense([note(i, "I like tea") for i in range(1, 5)])
+    found = condensed([note(i, "I like tea") for i in range(1, 5)])
     assert found.same == ((3, 4), (2, 4), (1, 4))
+
+
+def test_the_checks_retire_the_same_notes() -> None:
+    """Also where the last said is not of the last day: one reflection retires all copies."""
+    notes = [note(i, "I like tea", observation_date=f"2026-03-0{9 - i}") for i in range(1, 5)]
+    said = {o.id: (f"2026-04-0{o.id}", o.id) for o in notes}
+    assert check_reflection(condense(notes, said), notes, said).superseded == {1, 2, 3}
 
 
 CONTENTS = (
@@ -105,7 +120,7 @@ def test_nothing_that_matters_is_retired(notes: list[dict[str, Any]]) -> None:
     What replaces a note is there.
     """
     by_id = {i: note(i, **values) for i, values in enumerate(notes)}
-    found = condense(list(by_id.values()))
+    found = condensed(list(by_id.values()))
     retired = [one for one, _ in found.same]
     assert len(retired) == len(set(retired))
     assert not set(retired) & {staying for _, staying in found.same}

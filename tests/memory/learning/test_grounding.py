@@ -2,11 +2,11 @@
 
 import pytest
 
-from construct.memory.learning.floor import (
-    at_least,
+from construct.memory.learning.grounding import (
     least_stance,
     rests_on_files,
     ungrounded_terms,
+    weaker,
 )
 from tests.memory.making import message
 
@@ -132,6 +132,6 @@ def test_many_blank_lines_are_read_once() -> None:
 
 def test_a_limit_never_strengthens() -> None:
     """The model's word stands where it is weaker than the limit."""
-    assert at_least("stated", "assistant") == "assistant"
-    assert at_least("quoted", "assistant") == "quoted"
-    assert at_least("hypothetical", "stated") == "hypothetical"
+    assert weaker("stated", "assistant") == "assistant"
+    assert weaker("quoted", "assistant") == "quoted"
+    assert weaker("hypothetical", "stated") == "hypothetical"

@@ -6,12 +6,13 @@ import pytest
 
 from construct.llm.types import WorkReply, WorkRequest
 from construct.memory.learning.asking import Account
+from construct.memory.learning.reflection_checks import ChangeKind
 from construct.memory.learning.verifier import Group, verify
 from construct.tokens import Usage
 from tests.memory.making import observation, proposed
 
 OLD = observation(1, "User has a dog called Ana")
-GROUPS = [Group("line", (OLD,), proposed("User has a dog", [1])) for _ in range(2)]
+GROUPS = [Group(ChangeKind.LINE, (OLD,), proposed("User has a dog", [1])) for _ in range(2)]
 
 
 class Scripted:

@@ -141,7 +141,7 @@ def test_forgetting_takes_the_vectors_along(life: Life, meaning: Meaning, words:
     observed = life.learn(here, "My vessel is called Gaivota")
     life.say(here, "The puppy sleeps")
     index(life, meaning)
-    late = vectors.Text("message", 1, "My vessel is called Gaivota")
+    late = vectors.EntryText("message", 1, "My vessel is called Gaivota")
     blob = life.db.execute(
         "SELECT vector FROM vectors WHERE kind = 'message' AND entry_id = 1"
     ).fetchone()[0]
@@ -204,7 +204,9 @@ def another(life: Life) -> None:
     """Give the first message a vector of another model."""
     with transaction(life.db):
         vectors.choose(life.db, "another")
-        vectors.add(life.db, "another", [(vectors.Text("message", 1, "The ship 0"), [b"\1\2"])])
+        vectors.add(
+            life.db, "another", [(vectors.EntryText("message", 1, "The ship 0"), [b"\1\2"])]
+        )
 
 
 def test_two_models_never_delete_each_others_vectors(life: Life, meaning: Meaning) -> None:
@@ -257,7 +259,7 @@ def test_a_model_that_cannot_be_loaded_is_left_out(
         vectors.add(
             life.db,
             broken.embedder.name,
-            [(vectors.Text("message", 1, "The vessel leaks"), [b"\1"])],
+            [(vectors.EntryText("message", 1, "The vessel leaks"), [b"\1"])],
         )
     assert len(search(life.db, "vessel", meaning=broken)) == 1
     assert not broken.ready()

@@ -15,12 +15,11 @@ from construct.memory.shown.context import (
     EMPTY,
     INTERRUPTED,
     assemble,
-    dump_rounds,
     fit,
     request_tokens,
-    stored_rounds,
     system_text,
 )
+from construct.memory.shown.tool_rounds import dump_rounds, stored_rounds
 from construct.memory.shown.transcript import window_start
 from construct.memory.shown.view import Blocks
 from construct.store.records import Message, Watermarks

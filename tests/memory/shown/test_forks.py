@@ -6,7 +6,7 @@ from construct.config import Thresholds
 from construct.errors import NotFoundError
 from construct.memory.config import MemoryConfig
 from construct.memory.cycles.situation import read_situation
-from construct.memory.provenance import why
+from construct.memory.provenance import trace_observation
 from construct.memory.shown.forks import (
     condensable,
     fork,
@@ -15,8 +15,7 @@ from construct.memory.shown.forks import (
     reach,
     uncommitted_below,
 )
-from construct.memory.shown.frame import Frame
-from construct.memory.shown.view import current_blocks
+from construct.memory.shown.view import Frame, current_blocks
 from construct.memory.undo import undo
 from construct.store import observations as rows
 from construct.store.conversations import conversation_summary, get_conversation, note_request
@@ -215,7 +214,10 @@ def test_provenance_crosses_the_fork(life: Life) -> None:
     child = fork(life.db, parent, life.clock)
     b = life.learn(child, "Fact b")
     (both,) = life.reflect(("a and b", [a, b]))
-    assert [m.conversation_id for m in why(life.db, both.id).messages] == [parent, child]
+    assert [m.conversation_id for m in trace_observation(life.db, both.id).messages] == [
+        parent,
+        child,
+    ]
     assert life.broken() == []
 
 

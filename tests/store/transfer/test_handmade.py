@@ -7,7 +7,7 @@ import pytest
 
 from construct.clock import Clock
 from construct.store.invariants import violations
-from construct.store.transfer import scratch
+from construct.store.transfer import imported
 from construct.store.transfer.importing import import_file
 from tests.store.transfer_world import World, bring, exported, message, refusal
 from tests.support.database import new_database
@@ -54,7 +54,7 @@ def test_one_conversation_may_be_larger_than_memory(
     db: sqlite3.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a file that is one long talk a few messages are held at a time."""
-    monkeypatch.setattr(scratch, "_MESSAGES_AT_ONCE", 10)
+    monkeypatch.setattr(imported, "_MESSAGES_AT_ONCE", 10)
     (tmp_path / "long").write_text("".join(message(f"{n} {'x' * 40_000}") for n in range(100)))
     tracemalloc.start()
     report = import_file(db, tmp_path / "long", Clock())

@@ -1,11 +1,18 @@
-"""The floor under reflections: what code can prove, in every language alike."""
+"""The checks of reflections: what code can prove, in every language alike."""
 
 from collections.abc import Sequence
 
 import pytest
 
-from construct.memory.learning.floor import Change, Reflection, Said, checked, why_not_outdated
 from construct.memory.learning.proposals import ProposedObservation, ReflectionProposal
+from construct.memory.learning.reflection_checks import (
+    Change,
+    ChangeKind,
+    Reflection,
+    Said,
+    check_reflection,
+    why_not_outdated,
+)
 from construct.store.records import Observation
 from tests.memory.making import observation, proposed
 
@@ -16,12 +23,12 @@ def said(notes: Sequence[Observation]) -> Said:
 
 
 def judge(notes: Sequence[Observation], **proposal: object) -> Reflection:
-    """Return what the floor leaves of a proposal over these notes."""
-    return checked(ReflectionProposal(**proposal), notes, said(notes))  # type: ignore[arg-type]
+    """Return what the checks leave of a proposal over these notes."""
+    return check_reflection(ReflectionProposal(**proposal), notes, said(notes))  # type: ignore[arg-type]
 
 
 def joined(content: str, *notes: Observation, stance: str = "stated") -> Reflection:
-    """Return what the floor leaves of one line over all these notes."""
+    """Return what the checks leave of one line over all these notes."""
     return judge(notes, observations=(proposed(content, [o.id for o in notes], stance=stance),))
 
 
@@ -159,10 +166,10 @@ def test_outdated_needs_what_was_said_later() -> None:
     Last year's words, imported today, do not overrule today's.
     """
     assert judge([LISBON, PORTO], outdated=((1, 2),)).changes == (
-        Change("outdated", (1,), stays=2),
+        Change(ChangeKind.OUTDATED, (1,), stays=2),
     )
     assert "not said later" in judge([LISBON, PORTO], outdated=((2, 1),)).refused[0].reason
-    imported = checked(
+    imported = check_reflection(
         ReflectionProposal(outdated=((1, 2),)), [LISBON, PORTO],
         {1: ("2026-03-01T10:00", 1), 2: ("2025-03-01T10:00", 2)},
     )  # fmt: skip
@@ -188,7 +195,7 @@ def test_one_line_outdates_three() -> None:
     notes = [observation(i, f"User lives in place {i}") for i in range(1, 6)]
     found = judge(notes, outdated=tuple((i, 5) for i in range(1, 5)))
     assert [c.retired for c in found.changes] == [(1,), (2,), (3,)]
-    assert "three" in found.refused[0].reason
+    assert "at most 3" in found.refused[0].reason
 
 
 def test_where_a_note_is_named_twice_the_first_use_counts() -> None:
@@ -265,4 +272,4 @@ def test_what_stands_for_another_since_the_first_answer_is_joined_no_more() -> N
     assert [c.stays for c in settled.changes] == [21]
     said = {o.id: (o.created_at, o.id) for o in (one, two, walks)}
     line = ReflectionProposal((proposed("User walks Rex, a big dog", [21, 22]),))
-    assert not checked(line, [one, two, walks], said, settled.changes).changes
+    assert not check_reflection(line, [one, two, walks], said, settled.changes).changes

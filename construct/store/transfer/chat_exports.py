@@ -1,50 +1,23 @@
-"""Converts exports of ChatGPT and Claude, and hand-made lines, to conversations.
+"""Converts the conversations of ChatGPT's and Claude's exports.
 
 Only what the user and the assistant said is kept. Thinking, tool calls and their output,
 hidden messages and custom instructions are left out.
 """
 
-import hashlib
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from construct.clock import from_text, to_text
-from construct.store.transfer.format import one_of, text, time
+from construct.clock import to_text
+from construct.store.transfer.format import text, time
+from construct.store.transfer.imported import ImportedConversation, ImportedMessage, stable_uid
 from construct.store.transfer.refused import RefusedError
 from construct.text import shorten
 from construct.vocabulary import Role
 
 _Json = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class ImportedMessage:
-    """A message from another program's export."""
-
-    uid: str
-    role: str
-    content: str
-    created_at: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class ImportedConversation:
-    """A conversation from another program's export."""
-
-    uid: str
-    title: str | None
-    created_at: str | None
-    messages: Iterable[ImportedMessage]
-    """In order of time; can be iterated only once."""
-
-
-def stable_uid(*parts: object) -> str:
-    """Return a uid derived from these parts: the same in every import, on every machine."""
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
 def is_conversation(value: Any) -> bool:
@@ -224,46 +197,7 @@ def _claude_words(message: _Json) -> str:
     return _joined([_text(message, "text") or ""])
 
 
-# Hand-made JSONL: one message per line, with the title of its conversation
-
-
-@dataclass(frozen=True, slots=True)
-class HandMade:
-    """One line of a hand-made file."""
-
-    title: str
-    role: str
-    content: str
-    created_at: str | None
-
-
-def hand_made(record: _Json) -> HandMade:
-    """Read a line of a hand-made file. Raises ValueError that says what is wrong."""
-    if record.get("type") != "message":
-        raise ValueError(
-            '"type" must be "message" in a file that does not begin with'
-            ' a line of type "construct-export"'
-        )
-    checks = {"conversation": text, "role": one_of(*Role), "content": text}
-    values: dict[str, str] = {}
-    for key, check in checks.items():
-        try:
-            values[key] = str(check(record[key]))
-        except KeyError:
-            raise ValueError(f'"{key}" is missing') from None
-        except ValueError as error:
-            raise ValueError(f'"{key}" {error}') from None
-        if not values[key].strip():
-            raise ValueError(f'"{key}" must not be blank')
-    value = record.get("created_at")
-    try:
-        created_at = None if value is None else to_text(from_text(time(value)))
-    except ValueError as error:
-        raise ValueError(f'"created_at" {error}') from None
-    return HandMade(values["conversation"], values["role"], values["content"], created_at)
-
-
-# Helpers for all of them
+# Helpers for both
 
 
 def _joined(parts: list[str]) -> str:
@@ -298,7 +232,7 @@ def _moment(record: _Json, key: str) -> str | None:
 
 
 def _in_time_order(messages: list[ImportedMessage]) -> tuple[ImportedMessage, ...]:
-    """Return the messages with times that never go back: earlier ones are moved up."""
+    """Return the messages with times that never go back: each has the latest time so far."""
     latest: str | None = None
     adjusted = []
     for message in messages:

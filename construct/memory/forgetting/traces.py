@@ -1,0 +1,123 @@
+"""Find where forgotten text remains: in titles, notes of cycles and tool results."""
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from construct.language.fact_match import fact_names, revealing_words, reveals, states_fact
+from construct.memory.shown.escaping import escape
+from construct.store.records import REMOVED
+from construct.store.references import ConversationNotes, CycleNotes
+
+_MIN_QUOTE = 12
+"""Characters of the shortest text that counts as a quotation."""
+_MAX_COLONS = 4
+"""Colons that may come before the text in a line of a tool's result:
+`message 1, 2026-03-01 user (loose: has only some of the words): …`."""
+
+
+def union(sets: Iterable[frozenset[str]]) -> frozenset[str]:
+    """Return the union of the sets."""
+    return frozenset().union(*sets)
+
+
+def states_any(text: str, facts: Iterable[str]) -> bool:
+    """Return whether a text says any of these facts."""
+    return any(states_fact(text, fact) for fact in facts)
+
+
+def cleared_conversation_notes(
+    all_notes: Iterable[ConversationNotes], homes: Collection[int], texts: Sequence[str]
+) -> list[ConversationNotes]:
+    """Return the conversations whose notes reveal the texts, with those notes removed.
+
+    In the conversations that the texts come from (`homes`), a single revealing word is
+    enough to remove a note of the observer, and a name to remove one of the user. In
+    others a note is removed only if it states one of the texts.
+    """
+    revealing = union(map(revealing_words, texts))
+    names = union(map(fact_names, texts))
+
+    def kept(notes: ConversationNotes, text: str | None, *, by_user: bool = False) -> str | None:
+        if notes.id in homes and reveals(text, names if by_user else revealing):
+            return None
+        return None if text is None or states_any(text, texts) else text
+
+    changed = []
+    for notes in all_notes:
+        title = kept(notes, notes.title, by_user=notes.titled_by == "user")
+        cleared = notes._replace(
+            title=title,
+            titled_by=notes.titled_by if title == notes.title else None,
+            current_task=kept(notes, notes.current_task),
+            suggested_response=kept(notes, notes.suggested_response),
+        )
+        if cleared != notes:
+            changed.append(cleared)
+    return changed
+
+
+def cleared_cycle_notes(cycles: Iterable[CycleNotes], texts: Iterable[str]) -> list[CycleNotes]:
+    """Return the cycles whose notes or error reveal the texts, with those removed."""
+    revealing = union(map(revealing_words, texts))
+    changed = []
+    for cycle in cycles:
+        notes = tuple(REMOVED if reveals(note, revealing) else note for note in cycle.notes)
+        error = REMOVED if reveals(cycle.error, revealing) else cycle.error
+        cleared = CycleNotes(cycle.id, notes, error)
+        if cleared != cycle:
+            changed.append(cleared)
+    return changed
+
+
+def replies_revealing(
+    rounds: Iterable[tuple[int, str]], texts: Sequence[str], said: Sequence[str]
+) -> list[int]:
+    """Return the ids of replies with a tool round that reveals or states a text.
+
+    `texts`: what is forgotten. `said`: the messages it comes from.
+    """
+    names = union(map(fact_names, texts))
+    forgotten = (*texts, *said)
+    # Most tool rounds have none of the words. That can be seen without parsing their JSON.
+    escaped = [json.dumps(part)[1:-1] for part in union(map(revealing_words, forgotten))]
+    reply_ids = []
+    for message_id, blocks in rounds:
+        folded = blocks.casefold()
+        if not any(part in folded for part in escaped):
+            continue
+        lines = _lines_in(json.loads(blocks))
+        if any(reveals(line, names) or states_any(line, forgotten) for line in lines):
+            reply_ids.append(message_id)
+    return reply_ids
+
+
+def replies_quoting(rounds: Iterable[tuple[int, str]], said: Iterable[str]) -> list[int]:
+    """Return the ids of replies with a tool round that quotes one of these messages."""
+    all_said = " ".join(_one_line(escape(text)) for text in said)
+    return [
+        message_id
+        for message_id, blocks in rounds
+        if any(_is_quoted(line, all_said) for line in _lines_in(json.loads(blocks)))
+    ]
+
+
+def _is_quoted(line: str, said: str) -> bool:
+    """Return whether a tool's line, or the text after one of its first colons, was said."""
+    parts = _one_line(line).split(": ", _MAX_COLONS)
+    quoted = (": ".join(parts[start:]).strip(" …[]") for start in range(len(parts)))
+    return any(len(text) >= _MIN_QUOTE and text in said for text in quoted)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _lines_in(data: object) -> Iterator[str]:
+    """Yield the lines of all texts in a JSON value."""
+    if isinstance(data, str):
+        yield from data.splitlines()
+    elif isinstance(data, Mapping):
+        yield from _lines_in(list(data.values()))
+    elif isinstance(data, list):
+        for value in data:
+            yield from _lines_in(value)

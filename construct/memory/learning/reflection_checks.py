@@ -1,0 +1,323 @@
+"""Check what a reflector proposes, as far as code can. No I/O.
+
+A proposal is checked for anchors, terms, negation, stance, days, owners and pins, and
+for whether it is shorter (docs/memory.md, "What keeps it correct"). Notes whose change
+fails a check stay as they are. Whether a line still means the same is for the verifier.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from construct.language.negation import negates
+from construct.language.terms import date_terms, is_german, opening_names, provable_terms
+from construct.language.words import words
+from construct.memory.learning.grounding import quoted_list
+from construct.memory.learning.proposals import ProposedObservation, ReflectionProposal
+from construct.memory.shown.lines import MAX_REPLACED, PRIORITIES, Note, line_tokens
+from construct.store.records import Observation
+from construct.vocabulary import Priority, Stance
+
+Said = Mapping[int, tuple[str, int]]
+"""Per observation, when the newest message under it was said, and that message's id."""
+
+_NOT_MIXED = {Stance.QUOTED, Stance.HYPOTHETICAL, Stance.INFERRED, Stance.ASSISTANT}
+"""Stances that all sources of a line must share, if one of them has it."""
+_PROTECTED = "it is pinned or the user's own"
+_QUOTE_LENGTH = 80
+"""Characters of a note that a reason quotes."""
+
+
+class ChangeKind(StrEnum):
+    """How a reflection supersedes notes."""
+
+    LINE = "line"
+    """A new line replaces them."""
+    SAME = "same"
+    """Another note says the same."""
+    OUTDATED = "outdated"
+    """A newer note makes them untrue."""
+    DROP = "drop"
+    """They are no longer worth anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change that a reflection makes."""
+
+    kind: ChangeKind
+    retired: tuple[int, ...]
+    """The notes it supersedes."""
+    line: ProposedObservation | None = None
+    """The new line that replaces them, if there is one."""
+    stays: int | None = None
+    """The note that says the same or is newer, if there is one."""
+    new_tokens: int = 0
+    old_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A refused proposal, why it was refused, and the notes that stay."""
+
+    proposal: str
+    """The new line, or words such as "dropped"."""
+    reason: str
+    kept: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reflection:
+    """The changes of a reflection, and the proposals that were refused."""
+
+    changes: tuple[Change, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+
+    @property
+    def lines(self) -> tuple[ProposedObservation, ...]:
+        """The new lines."""
+        return tuple(change.line for change in self.changes if change.line)
+
+    @property
+    def superseded(self) -> frozenset[int]:
+        """All notes it supersedes."""
+        return frozenset(i for change in self.changes for i in change.retired)
+
+    @property
+    def shrinks(self) -> bool:
+        """Whether its lines are shorter than what they replace, or it only retires."""
+        if not self.lines:
+            return bool(self.changes)
+        return sum(c.new_tokens for c in self.changes) < sum(c.old_tokens for c in self.changes)
+
+    def superseded_by(self, kind: ChangeKind) -> frozenset[int]:
+        """Return the notes superseded by changes of a kind."""
+        return frozenset(
+            i for change in self.changes if change.kind == kind for i in change.retired
+        )
+
+
+def check_reflection(
+    proposal: ReflectionProposal,
+    given: Sequence[Observation],
+    said: Said,
+    settled: Sequence[Change] = (),
+) -> Reflection:
+    """Return the part of a proposal that passes the checks.
+
+    `settled` are the changes of an earlier answer, which stay. Where a note is named
+    twice the first use counts, in the order new lines, same, outdated, drop.
+    """
+    checks = _Checks({o.id: o for o in given}, said, list(settled))
+    for line in proposal.observations:
+        checks.add_line(line)
+    for one, other in proposal.same:
+        checks.add_same(one, other)
+    for stale, newer in proposal.outdated:
+        checks.add_outdated(stale, newer)
+    for note_id in proposal.drop:
+        checks.add_drop(note_id)
+    return Reflection(tuple(checks.changes[len(settled) :]), tuple(checks.refused))
+
+
+def why_not_outdated(
+    old: Observation, new: Note, old_said: tuple[str, int], new_said: tuple[str, int]
+) -> str | None:
+    """Return why a note cannot make another outdated, or None if it may."""
+    if old.is_protected:
+        return _PROTECTED
+    if new_said <= old_said:
+        return "what would make it outdated was not said later"
+    if new.observation_date < old.observation_date:
+        return "what would make it outdated has an earlier date"
+    if new.stance not in {Stance.STATED, old.stance}:
+        return "only what is stated, or of the same stance, makes a note outdated"
+    return None
+
+
+def precedence(o: Observation, said: Said) -> tuple[bool, int, tuple[str, int], int]:
+    """Return a sort key: of notes that say the same, the one with the greatest stays.
+
+    The user's own and pinned notes come before others, then those of higher priority,
+    then those said later.
+    """
+    return o.is_protected, -PRIORITIES.index(o.priority), said[o.id], o.id
+
+
+@dataclass(slots=True)
+class _Checks:
+    """The changes accepted and refused so far."""
+
+    notes: Mapping[int, Observation]
+    said: Said
+    changes: list[Change]
+    refused: list[Refusal] = field(default_factory=list)
+
+    def add_line(self, proposed: ProposedObservation) -> None:
+        """Accept or refuse a new line; its sources are those not retired before."""
+        sources = [self.notes[i] for i in proposed.sources if not self._is_retired(i)]
+        if not sources:
+            return
+        line = _derived(proposed, sources)
+        retired = tuple(o.id for o in sources)
+        reason = _why_not_line(line, sources)
+        if any(self._is_needed(i) for i in retired):
+            reason = "one of its notes stands for another"
+        if reason:
+            self.refused.append(Refusal(proposed.content, reason, retired))
+            return
+        new_tokens, old_tokens = line_tokens(line), sum(o.token_count for o in sources)
+        if len(sources) == 1 and new_tokens >= old_tokens:
+            return  # it repeats one note and is no shorter, so the note may as well stay
+        self.changes.append(
+            Change(
+                ChangeKind.LINE, retired, line=line, new_tokens=new_tokens, old_tokens=old_tokens
+            )
+        )
+
+    def add_same(self, one: int, other: int) -> None:
+        """Accept or refuse that two notes say the same."""
+        retired, stays = sorted(
+            (self.notes[one], self.notes[other]), key=lambda o: precedence(o, self.said)
+        )
+        if self._is_retired(retired.id):
+            return
+        reason = self._why_not_retired(retired, stays) or _why_not_same(retired, stays)
+        change = Change(ChangeKind.SAME, (retired.id,), stays=stays.id)
+        self._settle(change, f"the same as “{_quote(stays)}”", reason)
+
+    def add_outdated(self, stale: int, newer: int) -> None:
+        """Accept or refuse that a newer note makes another outdated."""
+        old, new = self.notes[stale], self.notes[newer]
+        if self._is_retired(stale):
+            return
+        reason = self._why_not_retired(old, new)
+        outdated_by_it = [
+            c for c in self.changes if c.kind == ChangeKind.OUTDATED and c.stays == newer
+        ]
+        if reason is None and len(outdated_by_it) >= MAX_REPLACED:
+            reason = f"one line makes at most {MAX_REPLACED} outdated"
+        reason = reason or why_not_outdated(old, new, self.said[stale], self.said[newer])
+        change = Change(ChangeKind.OUTDATED, (stale,), stays=newer)
+        self._settle(change, f"outdated by “{_quote(new)}”", reason)
+
+    def add_drop(self, note_id: int) -> None:
+        """Accept or refuse that a note is dropped."""
+        note = self.notes[note_id]
+        if self._is_retired(note_id) or self._is_needed(note_id):
+            return
+        reason = None
+        if note.priority != Priority.LOW:
+            reason = "only a low note can be dropped"
+        elif note.is_protected:
+            reason = _PROTECTED
+        self._settle(Change(ChangeKind.DROP, (note_id,)), "dropped", reason)
+
+    def _is_retired(self, note_id: int) -> bool:
+        return any(note_id in change.retired for change in self.changes)
+
+    def _is_needed(self, note_id: int) -> bool:
+        """Return whether a note stays because another was retired for it."""
+        return any(change.stays == note_id for change in self.changes)
+
+    def _why_not_retired(self, retired: Observation, stays: Observation) -> str | None:
+        if retired.is_protected:
+            return _PROTECTED
+        if self._is_retired(stays.id) or self._is_needed(retired.id):
+            return "what would stand for it does not stay, or it stands for another itself"
+        return None
+
+    def _settle(self, change: Change, proposal: str, reason: str | None) -> None:
+        if reason is None:
+            self.changes.append(change)
+        else:
+            self.refused.append(Refusal(proposal, reason, change.retired))
+
+
+def _derived(proposed: ProposedObservation, sources: Sequence[Observation]) -> ProposedObservation:
+    """Return a line with the priority, days and stance that follow from its sources.
+
+    The stance follows only if all sources have the same one.
+    """
+    stances = {o.stance for o in sources}
+    last = max(o.observation_date for o in sources)
+    first = min(o.first_date or o.observation_date for o in sources)
+    return replace(
+        proposed,
+        sources=tuple(o.id for o in sources),
+        stance=stances.pop() if len(stances) == 1 else proposed.stance,
+        priority=min((o.priority for o in sources), key=PRIORITIES.index),
+        observation_date=last,
+        first_date=first if first < last else None,
+        referenced_date=next((o.referenced_date for o in sources if o.referenced_date), None),
+    )
+
+
+def _why_not_line(line: ProposedObservation, sources: Sequence[Observation]) -> str | None:
+    """Return why a line may not replace its sources, or None if it passes."""
+    if any(o.is_protected for o in sources):
+        return "it would replace a note that is pinned or the user's own"
+    stances = {o.stance for o in sources}
+    if line.stance not in stances or (len(stances) > 1 and stances & _NOT_MIXED):
+        return "its sources have different stances"
+    if len({o.referenced_date for o in sources if o.referenced_date}) > 1:
+        return "its sources refer to different days"
+    if unsaid := provable_terms(line.content).difference(*map(_words_of, sources)):
+        return f"its sources do not say {quoted_list(unsaid)}"
+    return _why_terms_lost(line, sources) or _why_denial_changes(line, sources)
+
+
+def _why_terms_lost(line: ProposedObservation, sources: Sequence[Observation]) -> str | None:
+    kept = {*words(line.content), *_dates_of(line.referenced_date)}
+    for o in sources:
+        wanted = _kept_terms(o)
+        if o.priority == Priority.HIGH and (missing := wanted - kept):
+            return f"{quoted_list(missing)} of “{_quote(o)}” would be gone"
+        if o.priority == Priority.MEDIUM and wanted and wanted.isdisjoint(kept):
+            return f"every name and number of “{_quote(o)}” would be gone"
+    return None
+
+
+def _why_denial_changes(line: ProposedObservation, sources: Sequence[Observation]) -> str | None:
+    if negates(line.content):
+        if any(negates(o.content) for o in sources):
+            return None
+        return "it denies what its sources do not deny"
+    for o in sources:
+        if o.priority != Priority.LOW and negates(o.content):
+            return f"the denial in “{_quote(o)}” would be gone"
+    return None
+
+
+def _why_not_same(retired: Observation, stays: Observation) -> str | None:
+    """Return why one note does not say all that another says, or None if it does."""
+    if (retired.stance, retired.referenced_date) != (stays.stance, stays.referenced_date):
+        return "they differ in stance or in the day they refer to"
+    if missing := _kept_terms(retired) - _words_of(stays):
+        return f"{quoted_list(missing)} would be gone"
+    if negates(retired.content) != negates(stays.content):
+        return "only one of them denies something"
+    return None
+
+
+def _kept_terms(o: Observation) -> frozenset[str]:
+    """Return the terms of a note that must not be lost."""
+    kept = provable_terms(o.content)
+    if o.priority == Priority.HIGH and not is_german(o.content):
+        kept |= opening_names(o.content)
+    return kept
+
+
+def _words_of(o: Observation) -> frozenset[str]:
+    """Return the words of a note, and the ways to write its days."""
+    return frozenset(words(o.content)).union(
+        _dates_of(o.first_date), _dates_of(o.observation_date), _dates_of(o.referenced_date)
+    )
+
+
+def _dates_of(when: str | None) -> frozenset[str]:
+    return date_terms(when) if when else frozenset()
+
+
+def _quote(o: Observation) -> str:
+    return o.content[:_QUOTE_LENGTH]

@@ -1,0 +1,148 @@
+"""Reads the lines of our own JSONL export into the scratch database."""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from construct.store.attachments import digest
+from construct.store.sql import insert, scalar
+from construct.store.transfer.format import (
+    KINDS,
+    OUTDATED,
+    Field,
+    Kind,
+    SqlValue,
+    kinds_of,
+    parse,
+    uid,
+)
+from construct.store.transfer.refused import RefusedError
+from construct.text import shorten
+from construct.vocabulary import CycleKind, Relation, Role
+
+
+class ExportLines:
+    """Stores each line of an export as a row of the scratch database, with its id."""
+
+    def __init__(self, db: sqlite3.Connection, version: int) -> None:
+        self.counts: Counter[str] = Counter()
+        self._db = db
+        self._kinds = kinds_of(version)
+        self._newest_message = 0
+        self._last_lookup: dict[str, tuple[SqlValue, int | None]] = {}
+        """The last uid of each kind and its id: many lines in a row refer to the same row."""
+        self._forward: list[tuple[int, Kind, Field, SqlValue, str]] = []
+        """References to resolve at the end: (line number, kind, field, row id, target uid)."""
+
+    def add(self, number: int, record: Mapping[str, Any]) -> None:
+        """Store a line. Raises RefusedError with its number."""
+        try:
+            self._store(number, record)
+        except ValueError as error:
+            raise RefusedError(f"line {number}", error) from None
+        except sqlite3.IntegrityError:
+            why = "it appears twice, or contradicts an earlier line"
+            raise RefusedError(f"line {number}", why) from None
+
+    def finish(self) -> None:
+        """Resolve references to later lines. Raises RefusedError with the number of a line."""
+        for number, kind, field, row_id, target_uid in self._forward:
+            target_id = self._id_of(field.ref, target_uid)
+            if target_id is None:
+                why = f"it refers to {target_uid}, but no {field.ref} in the file has that uid"
+                raise RefusedError(f"line {number}", why)
+            update = f"UPDATE scratch.{kind.table} SET {field.column} = ? WHERE id = ?"
+            self._db.execute(update, (target_id, row_id))
+
+    def _store(self, number: int, record: Mapping[str, Any]) -> None:
+        name = record.get("type")
+        if not isinstance(name, str) or name not in self._kinds:
+            actual = f"“{shorten(name, 40)}”" if isinstance(name, str) else "not text"
+            raise ValueError(f'"type" must be one that an export has, but is {actual}')
+        kind = self._kinds[name]
+        values = parse(kind, record)
+        self.counts[name] += 1
+        row = {key: values[key] for key in ("id", "uid") if kind.keyed}
+        for field in kind.fields:
+            value = values[field.key]
+            if field.later and value is not None:
+                self._forward.append((number, kind, field, values["id"], str(value)))
+                value = None
+            row[field.column] = self._resolved(field.ref, field.key, value) if field.ref else value
+        if name == "shown" and values["block"] == 0:
+            return  # earlier versions exported observations that did not fit the budget
+        if name == "message":
+            self._check_order(values["id"])
+            _check_notebook(values)
+        if name == "attachment":
+            self._check_attachment(row)
+        if kind is OUTDATED:
+            query = "SELECT kind FROM scratch.cycles WHERE id = ?"
+            is_edit = scalar(self._db, query, (row["cycle_id"],)) == CycleKind.EDIT
+            row["relation"] = Relation.EDIT if is_edit else Relation.OUTDATED
+        if name == "tombstone":  # a message may have two
+            query = "INSERT OR IGNORE INTO scratch.tombstones VALUES (?, ?)"
+            self._db.execute(query, tuple(row.values()))
+            return
+        insert(self._db, f"scratch.{kind.table}", row)
+        if name == "observation":
+            self._link(values["id"], "messages", "message", record.get("messages", []))
+            self._link(values["id"], "sources", "observation", record.get("sources", []))
+
+    def _check_order(self, row_id: SqlValue) -> None:
+        """Raise ValueError if a message is not newer than those before it."""
+        assert isinstance(row_id, int)
+        if row_id <= self._newest_message:
+            raise ValueError("messages must be in the order of their ids")
+        self._newest_message = row_id
+
+    def _check_attachment(self, row: Mapping[str, SqlValue]) -> None:
+        """Raise ValueError if an attachment is not what its line says."""
+        from construct.attachments import Attachment, attachment_name, is_kept
+
+        data, name, media_type = row["data"], str(row["name"]), str(row["media_type"])
+        assert isinstance(data, bytes)
+        if (row["size"], row["sha256"]) != (len(data), digest(data)):
+            raise ValueError('"data" does not match "size" and "sha256"')
+        if attachment_name(name) != name:
+            raise ValueError('"name" is not allowed for an attachment')
+        if not is_kept(Attachment(name, media_type, data)):
+            raise ValueError(f'"data" is not of the type {shorten(media_type, 40)}, or too large')
+        query = "SELECT role FROM scratch.messages WHERE id = ?"
+        if scalar(self._db, query, (row["message_id"],)) != Role.USER:
+            raise ValueError("only the user's messages have attachments")
+
+    def _id_of(self, kind: str, row_uid: SqlValue) -> int | None:
+        last = self._last_lookup.get(kind)
+        if last is None or last[0] != row_uid:
+            query = f"SELECT id FROM scratch.{KINDS[kind].table} WHERE uid = ?"
+            last = self._last_lookup[kind] = row_uid, scalar(self._db, query, (row_uid,))
+        return last[1]
+
+    def _resolved(self, kind: str, key: str, row_uid: SqlValue) -> int | None:
+        """Return the id of the row with a uid. Raises ValueError if it was not read yet."""
+        if row_uid is None:
+            return None
+        row_id = self._id_of(kind, row_uid)
+        if row_id is None:
+            raise ValueError(f'"{key}" refers to {row_uid!s}, but no {kind} above has that uid')
+        return row_id
+
+    def _link(self, row_id: SqlValue, key: str, kind: str, listed: Any) -> None:
+        """Store which messages or observations an observation rests on."""
+        if not isinstance(listed, list):
+            raise ValueError(f'"{key}" must be a list of uids')  # noqa: TRY004 (a file's value)
+        try:
+            uids = [uid(value) for value in listed]
+        except ValueError as error:
+            raise ValueError(f'in "{key}" each {error}') from None
+        rows = [(row_id, self._resolved(kind, kind, row_uid)) for row_uid in uids]
+        self._db.executemany(f"INSERT OR IGNORE INTO scratch.observation_{key} VALUES (?, ?)", rows)
+
+
+def _check_notebook(message: Mapping[str, SqlValue]) -> None:
+    """Raise ValueError for a notebook's reply that has content, or is a user message."""
+    is_notebook_reply = str(message["blocks"] or "").startswith("{")
+    if is_notebook_reply and (message["content"] or message["role"] != Role.ASSISTANT):
+        raise ValueError("a notebook's reply must have the role assistant and no content")
