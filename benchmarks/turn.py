@@ -1,6 +1,6 @@
 """CPU, allocations and memory a turn, file size, and time to the first prompt.
 
-    uv run python benchmarks/turn.py
+    uv run --group dev python benchmarks/turn.py
         [--turns 2500] [--sizes 1000,100000,1000000] [--start 15] [--json]
 
 The talk of benchmarks/world.py goes through the whole program except for the models.

@@ -86,29 +86,29 @@ class Companion:
         self,
         db: sqlite3.Connection,
         conversation_id: int | None,
-        said: Sequence[Message],
+        earlier: Sequence[Message],
         new: Message,
         files: UnstoredFiles = MappingProxyType({}),
     ) -> Request:
         """Return the request for a message that is not stored. Writes nothing.
 
-        `said` are earlier messages off the record, `files` their attachments.
+        `earlier` are earlier messages off the record, `files` their attachments.
         """
         with rehearsal(db):
-            return self.builder.unstored_request(db, conversation_id, said, new, files)
+            return self.builder.unstored_request(db, conversation_id, earlier, new, files)
 
     async def preview(
         self,
         conversation_id: int | None,
-        said: Sequence[Message] = (),
+        earlier: Sequence[Message] = (),
         files: UnstoredFiles = MappingProxyType({}),
     ) -> Request:
         """Return the request that would be sent now, with a stand-in for the new message.
 
-        `said` are the messages off the record so far, `files` their attachments.
+        `earlier` are the messages off the record so far, `files` their attachments.
         """
         new = unstored_message(Role.USER, STAND_IN, self.now)
-        return await self.store.call(self.unstored, conversation_id, said, new, files)
+        return await self.store.call(self.unstored, conversation_id, earlier, new, files)
 
     async def sized(self, attachments: Sequence["Attachment"]) -> tuple[NewAttachment, ...]:
         """Return attachments ready to be stored, with their size in tokens."""

@@ -48,9 +48,11 @@ HARMLESS_IN_ENV_FILE = frozenset(
 )
 """Settings that count in a `.env` even if the user has not trusted it."""
 LOOK_FOR = "CONSTRUCT_LOOK_FOR"
+"""The setting that lists where to look for model servers."""
 WRITTEN_BY_SETUP = "CONSTRUCT_SETUP"
 """The setting in `config.env` that lists the settings `construct setup` wrote there."""
 _MIN_WINDOW = 2_048
+"""The smallest context window that can be set, in tokens."""
 # Closer to the ends of the calendar, dates some days before or after could not be computed.
 _FIRST_YEAR, _LAST_YEAR = 1000, 9000
 
@@ -80,7 +82,11 @@ class UntrustedFile:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of one process. Nothing reads the environment after they are loaded."""
+    """The settings of one process.
+
+    After they are loaded, no other module reads a setting from the environment, except
+    `construct.llm.servers`, which reads CONSTRUCT_LOOK_FOR.
+    """
 
     db: Path
     config_dir: Path
@@ -113,7 +119,7 @@ class Settings:
     setup_names: frozenset[str] = frozenset()
     """Names of the settings in `config.env` that `construct setup` wrote."""
     is_chosen_by_setup: bool = False
-    """Whether these settings count, because no other source has credentials."""
+    """Whether what `construct setup` wrote counts: no other source has credentials."""
     is_address_from_env_file: bool = False
     """Whether the server's address comes from `.env`. Then no key from elsewhere is sent to it."""
 
@@ -135,7 +141,10 @@ class Settings:
 
     @property
     def is_configured(self) -> bool:
-        """Whether any setting says where replies come from."""
+        """Whether replies have a source: credentials, setup's choice or a local model.
+
+        CONSTRUCT_PROVIDER is not considered.
+        """
         return self.has_credentials or self.is_chosen_by_setup or self.local_model is not None
 
     @property
@@ -313,7 +322,10 @@ class _Value(NamedTuple):
 _PREFIXES = ("CONSTRUCT_", "MEMORY_WORKER_")
 SECRETS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 CREDENTIALS = (*SECRETS, "ANTHROPIC_BASE_URL")
-"""If any of these is set in the environment, what `construct setup` wrote does not count."""
+"""What `construct setup` wrote does not count if one of these comes from elsewhere.
+
+That is from the environment, or from a `.env` that the user has trusted.
+"""
 
 
 def _has_credentials(source: Mapping[str, str]) -> bool:

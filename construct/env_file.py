@@ -46,11 +46,11 @@ def read_env_file(path: Path) -> EnvFile:
         if not path.is_file():
             return EnvFile(path, "", {})
         content = path.read_bytes()
-        text = content.decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise UsageError(
-            f"{path} cannot be read ({type(error).__name__}). Correct or remove it."
+            f"{path} cannot be read: {error.strerror or error}. Correct or remove it."
         ) from error
+    text = _text(content, path)
     from hashlib import sha256
 
     from dotenv.parser import parse_stream

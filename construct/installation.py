@@ -39,7 +39,10 @@ class Installation:
     """The extras that are installed."""
 
     def with_extra(self, extra: str) -> str:
-        """Return the shell command that installs an extra; in a clone, that runs with it."""
+        """Return the shell command that installs an extra.
+
+        In a clone it is the command that runs Construct with the extra.
+        """
         if self.kind == InstallKind.CLONE:
             return f"uv run --extra {extra} construct"
         # Installing a tool again drops the extras that are not named.

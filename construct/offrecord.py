@@ -45,7 +45,7 @@ class OffRecord:
     """Answers messages with the model, and keeps both in this process alone."""
 
     companion: Companion
-    said: list[Message]
+    messages: list[Message]
     """The messages off the record so far; each turn adds to it."""
     files: dict[int, tuple[File, ...]] = field(default_factory=dict)
     """Attachments by message id."""
@@ -65,8 +65,8 @@ class OffRecord:
             self.companion.unstored, conversation_id, sent, new, self.files
         )
         request = replace(request, tools=())  # tools can write to the memory
-        start = len(self.said)
-        self.said.append(new)
+        start = len(self.messages)
+        self.messages.append(new)
         error: ModelError | None = None
         stream = self.companion.models.main.stream(reporting_retries(request, listen))
         try:
@@ -77,7 +77,9 @@ class OffRecord:
         finally:
             self._keep_reply(stream.reply)
             if stream.reply.stop_reason == REFUSED:
-                self.said[start:] = [m._replace(stop_reason=REFUSED) for m in self.said[start:]]
+                self.messages[start:] = [
+                    m._replace(stop_reason=REFUSED) for m in self.messages[start:]
+                ]
             await asyncio.shield(self._end(stream, request.cache_life))
         reply = stream.reply
         return TurnResult(
@@ -97,10 +99,10 @@ class OffRecord:
 
     async def last_reply(self, conversation_id: int | None) -> str | None:
         """Return the last reply off the record, or the last stored one if there is none yet."""
-        replies = [i for i, m in enumerate(self.said) if m.role == Role.ASSISTANT]
+        replies = [i for i, m in enumerate(self.messages) if m.role == Role.ASSISTANT]
         if not replies:
             return await OnRecord(self.companion).last_reply(conversation_id)
-        question, reply = self.said[replies[-1] - 1 : replies[-1] + 1]
+        question, reply = self.messages[replies[-1] - 1 : replies[-1] + 1]
         return await self.companion.store.call(self._text_of, question, reply)
 
     def _text_of(self, db: sqlite3.Connection, question: Message, reply: Message) -> str:
@@ -115,10 +117,10 @@ class OffRecord:
 
         Returns its text, or None if there is no such message.
         """
-        turn = last_unanswered([m for m in self.said if m.left_out is None])
-        self.said[:] = [
+        turn = last_unanswered([m for m in self.messages if m.left_out is None])
+        self.messages[:] = [
             m._replace(stop_reason=DROPPED) if any(m is dropped for dropped in turn) else m
-            for m in self.said
+            for m in self.messages
         ]
         return turn[0].text if turn else None
 
@@ -128,22 +130,22 @@ class OffRecord:
         A reply that breaks off does not replace an earlier one.
         """
         questions = [
-            i for i, m in enumerate(self.said) if m.role == Role.USER and m.left_out != DROPPED
+            i for i, m in enumerate(self.messages) if m.role == Role.USER and m.left_out != DROPPED
         ]
         if not questions:
             return None
         start = questions[-1]
-        question, *replies = earlier = self.said[start:]
-        del self.said[start:]
+        question, *replies = earlier = self.messages[start:]
+        del self.messages[start:]
         result = None
         try:
             attachments = self._attached_to(question)
             result = await self.turn(conversation_id, question.content, listen, attachments)
         finally:
-            was_asked = len(self.said) > start
+            was_asked = len(self.messages) > start
             is_complete = result is not None and result.complete
             if not was_asked or (replies and not is_complete):
-                self.said[start:] = earlier
+                self.messages[start:] = earlier
         return result
 
     async def _end(self, stream: ReplyStream, life: CacheLife) -> None:
@@ -154,16 +156,16 @@ class OffRecord:
         text = reply.text.strip()
         if text:
             end = "" if reply.stop_reason in COMPLETE_STOP_REASONS else f"\n\n{INTERRUPTED}"
-            self.said.append(self._unstored(Role.ASSISTANT, text + end))
+            self.messages.append(self._unstored(Role.ASSISTANT, text + end))
 
     def _sent_messages(self) -> tuple[Message, ...]:
         """Return the messages off the record, except those left out of requests."""
-        return tuple(filter(is_shown, self.said))
+        return tuple(filter(is_shown, self.messages))
 
     async def _new_message(self, text: str, attachments: Sequence["Attachment"]) -> Message:
         """Return a message about to be sent, and keep its attachments in `files`."""
         sized = await self.companion.sized(attachments) if attachments else ()
-        new = unstored_message(Role.USER, text, self.companion.now, -1 - len(self.said), sized)
+        new = unstored_message(Role.USER, text, self.companion.now, -1 - len(self.messages), sized)
         self.files[new.id] = tuple(map(new_file, sized))
         return new
 

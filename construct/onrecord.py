@@ -32,8 +32,8 @@ from construct.store.messages import (
     add_message,
     exclude_from_requests,
     include_again,
+    is_message_available,
     mark_retried,
-    message_stands,
     newest_messages,
 )
 from construct.store.records import DROPPED, REFUSED, Message
@@ -221,8 +221,9 @@ class OnRecord:
     ) -> PreparedTurn | ResentMessage | None:
         """Prepare another reply to the user's last message; None if there is none.
 
-        The message is returned to be sent again as a new one if it is from before a fork,
-        or was left out of requests and is already behind the observer.
+        Two kinds of message are returned instead, to be sent again as new ones: one from
+        before the fork, whose start is moved to before that message; and one that was left
+        out of requests, if the observer has already passed it.
         """
         newest = newest_messages(db, conversation_id, _SEARCHED_FOR_QUESTION, with_refused=True)
         message = next((m for m in reversed(newest) if m.role == Role.USER), None)
@@ -262,8 +263,11 @@ class OnRecord:
     def _request(
         self, db: sqlite3.Connection, message: Message, turn_context: TurnContext
     ) -> tuple[Request, TurnContext]:
-        """Return the request and its turn context, without items forgotten meanwhile."""
-        if not message_stands(db, message.id):
+        """Return the request and its turn context, without items forgotten meanwhile.
+
+        Raises ConstructError if the message itself was forgotten.
+        """
+        if not is_message_available(db, message.id):
             raise ConstructError("Your message was forgotten meanwhile, so it is not answered.")
         current = without_forgotten(db, message.conversation_id, turn_context)
         return self.companion.builder.request(db, message, current), current
@@ -376,7 +380,7 @@ class OnRecord:
         if so_far.rounds and not forgotten_items(db, so_far.items):
             blocks = dump_rounds(so_far.rounds)
         is_empty = not (so_far.texts or blocks)
-        if is_empty or not message_stands(db, prepared.message.id):
+        if is_empty or not is_message_available(db, prepared.message.id):
             return None
         is_complete = so_far.stop_reason in COMPLETE_STOP_REASONS
         reply = NewMessage(

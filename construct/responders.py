@@ -78,7 +78,7 @@ class NotebookOffRecord(OffRecord):
     ) -> TurnResult:
         """Quote relevant earlier messages, and say that this one is not kept."""
         reply, reply_text = await self.companion.store.call(self._reply_to, conversation_id, text)
-        self.said.extend([await self._new_message(text, attachments), reply])
+        self.messages.extend([await self._new_message(text, attachments), reply])
         listen(Delta(reply_text))
         return TurnResult(conversation_id or 0, reply_text, None, "end_turn", Usage())
 
@@ -110,17 +110,17 @@ def on_record(companion: Companion) -> Responder:
 
 
 def off_record(
-    companion: Companion, said: list[Message], files: dict[int, tuple[File, ...]] | None = None
+    companion: Companion, messages: list[Message], files: dict[int, tuple[File, ...]] | None = None
 ) -> Responder:
     """Return the responder for messages that are not stored.
 
-    `said` holds the messages off the record so far and grows with each turn; `files`
+    `messages` holds the messages off the record so far and grows with each turn; `files`
     holds their attachments by message id.
     """
     files = {} if files is None else files
     if companion.models.is_notebook:
-        return NotebookOffRecord(companion, said, files)
-    return OffRecord(companion, said, files)
+        return NotebookOffRecord(companion, messages, files)
+    return OffRecord(companion, messages, files)
 
 
 def _relevant_messages(

@@ -34,7 +34,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Storing:
-    """The reply is complete and is being stored, which may wait for another program."""
+    """The reply has ended and is being stored, which may wait for another program."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -408,9 +408,9 @@ async def test_a_retry_off_the_record_that_fails_leaves_the_reply(
         await aside.turn(t.id, "Tell me.", t.heard.append)
         api.fail("chat", faults.http(401))
         await aside.retry(t.id, t.heard.append)
-        assert [m.content for m in aside.said] == ["Tell me.", "First."]
+        assert [m.content for m in aside.messages] == ["Tell me.", "First."]
         await aside.retry(t.id, t.heard.append)
-        assert [m.content for m in aside.said] == ["Tell me.", "Second."]
+        assert [m.content for m in aside.messages] == ["Tell me.", "Second."]
 
 
 async def test_memory_off_sends_the_recent_messages_alone(tmp_path: Path, api: FakeApi) -> None:

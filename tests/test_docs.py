@@ -88,6 +88,17 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert heading in slugs, heading
 
 
+def test_contributors_are_told_of_code_that_exists() -> None:
+    """Whatever the page names in a module ("`name` in `module.py`") is there."""
+    page = (ROOT / "docs/contributing.md").read_text()
+    named = re.findall(r"((?:`\w+`(?: and )?)+) in\s+`([\w/]+\.py)`", page)
+    assert len(named) > 5
+    for names, module in named:
+        source = (ROOT / "construct" / module).read_text()
+        for name in re.findall(r"\w+", names.replace(" and ", " ")):
+            assert re.search(rf"\b{name}\b", source), (name, module)
+
+
 def test_every_step_of_the_tour_works(tmp_path: Path, api: FakeApi) -> None:
     """Each command of the page, in order, ends well.
 

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from construct.memory.cycles.runner import StepReport
 
 _COLLECT_AFTER = 20_000
-"""Live objects after which garbage is collected, fewer than for a short command.
+"""New objects after which the garbage collector runs. A short command allows more.
 
-Collections of more objects at once cost a streaming reply a sixth more CPU time.
+In a chat, rarer and larger collections cost a streaming reply a sixth more CPU time.
 """
 WARM_AFTER_SECONDS = 0.05
 """Pause between drawing the prompt and importing the rest."""
@@ -107,8 +107,8 @@ class Session:
             title, model_words(opening.models.main.name), private=opening.private
         )
         self.screen.print(wrapped(printable(greeting(opening, width)), width) + "\n")
-        # `uv run` and a shell pass on what the terminal has told us already, so signals
-        # are minded until the very end.
+        # A closed terminal sends SIGHUP, and then `uv run` or the shell sends it again. An
+        # unhandled second one would kill the program while it stores what is left.
         with _on_signals(self._kill, "SIGTERM", "SIGHUP"):
             try:
                 await self.screen.run(self._begin)
@@ -252,7 +252,10 @@ class Session:
         return loaded.dialogue.registry, loaded.chat
 
     async def _end(self) -> None:
-        """Stop the reply, finish the memory work that is due, and close everything."""
+        """Stop the reply, finish the memory work that is due, and close everything.
+
+        Raises the error that kept the chat from loading, if there was one.
+        """
         self._leaving = True
         await stop(self._starting)
         loaded = self._loaded
@@ -280,7 +283,7 @@ class Session:
     async def _finish_memory(self, loaded: _Loaded) -> None:
         """Do the memory work due on leaving, with a notice when it takes a while.
 
-        Ctrl-C leaves it to the next start.
+        What is left after LEAVING_SECONDS, or at Ctrl-C, waits for the next start.
         """
         from construct.chat.chat import LEAVING_SECONDS
 

@@ -21,8 +21,8 @@ from construct.views.reply import why_broken
 log = logger("chat")
 
 _COMMAND_LINE = re.compile(r"`construct ((?:memory |conversations )?[a-z]+)`")
-_OUTPUT_OPTION = " with -o"
-"""In "Name another file with -o.": the chat's commands take the file as their argument."""
+_ONLY_IN_A_SHELL = re.compile(r" with -o\b|\bin a chat, (?=/)")
+"""Words of errors that a chat leaves out: "Name another file with -o."; "in a chat, /drop"."""
 _SLASH_COMMANDS = {
     "memory list": "memory",
     "memory search": "recall",
@@ -168,7 +168,7 @@ class Dialogue:
     def _fail(self, text: str) -> None:
         self.failed = True
         text = _COMMAND_LINE.sub(self._as_slash_command, text)
-        self._out.error(text.replace(_OUTPUT_OPTION, ""))
+        self._out.error(_ONLY_IN_A_SHELL.sub("", text))
 
     def _as_slash_command(self, match: re.Match[str]) -> str:
         """Return the slash command for a quoted shell command, or the quotation unchanged."""

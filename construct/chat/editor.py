@@ -15,7 +15,8 @@ _USUAL_EDITORS = ("editor", "nano", "vi", "emacs", "notepad")
 def edit_text(text: str, environ: Mapping[str, str] = os.environ) -> str:
     """Open the user's editor on a text and return what was saved.
 
-    Returns the text itself when the editor failed. Raises UsageError when there is none.
+    If the editor fails, returns the text unchanged. Raises UsageError if no editor is
+    found.
     """
     descriptor, name = tempfile.mkstemp(suffix=".md", prefix="construct-")
     file = Path(name)
@@ -31,8 +32,8 @@ def edit_text(text: str, environ: Mapping[str, str] = os.environ) -> str:
 def edit_file(file: Path, environ: Mapping[str, str] = os.environ) -> bool:
     """Open the user's editor on a file. Return whether it succeeded.
 
-    It is the one in VISUAL or EDITOR, else a common one. Raises UsageError when there is
-    none.
+    The editor is the one in VISUAL or EDITOR, or else a common one. Raises UsageError if
+    none is found.
     """
     for command in _editors(environ):
         try:

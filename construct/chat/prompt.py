@@ -144,7 +144,11 @@ class Prompt:
             return replace(outgoing, words=self._pastes.unfold(outgoing.words))
 
     def send(self) -> bool:
-        """Send the line, or answer the question with it. Return whether a line was sent."""
+        """Send the line, or answer the question with it. Return whether a line was sent.
+
+        A line with a file that cannot be attached stays at the prompt, and `/detach` before
+        or after a message detaches its newest file instead.
+        """
         text = self.buffer.text
         if self.question:
             self.buffer.reset()
@@ -190,7 +194,10 @@ class Prompt:
         self._give_back(line)
 
     def paste(self, text: str) -> None:
-        """Insert a pasted text, folded if it is long. Paths in it are offered, not attached."""
+        """Insert a pasted text, folded if it is long.
+
+        Paths in it are offered, not attached, unless they are all of it and follow an `@`.
+        """
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         paths = pasted_paths(text)
         if paths and path_being_typed(self.buffer.document.text_before_cursor) == "":
@@ -298,7 +305,7 @@ class MessageHistory(History):
         """Do nothing: messages are stored when they are sent, commands never."""
 
     def forget(self) -> None:
-        """Forget what was loaded; the next use reads it again."""
+        """Forget all input, typed here or loaded; the next use reads what is still stored."""
         self._loaded_strings = []
         self._loaded = False
 

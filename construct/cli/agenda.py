@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from construct.cli.memory import Id
+from construct.cli.memory import ChangeableId
 from construct.cli.options import Json, environment, examples, refuse_json_before
 from construct.cli.streams import print_json, say, show
 from construct.errors import UsageError
@@ -40,9 +40,9 @@ def bare(
 ) -> None:
     """Show what is ahead, and plans that have passed.
 
-    Today comes first; plans whose day has passed with an unknown outcome come last. The
-    number is what done, moved and cancelled take. When a
-    calendar reads the output of --ics again, it updates and removes its events.
+    Today comes first; plans whose day has passed with an unknown outcome come last. Give
+    the number of an item to done, moved and cancelled. When a calendar reads the output
+    of --ics again, it updates and removes its events.
     """
     if context.invoked_subcommand is not None:
         refuse_json_before(context, as_json)
@@ -66,13 +66,13 @@ def bare(
 
 
 @agenda.command(epilog=examples("construct agenda done 12"))
-def done(context: typer.Context, reference: Id, as_json: Json = False) -> None:
+def done(context: typer.Context, reference: ChangeableId, as_json: Json = False) -> None:
     """Mark an item as done. `construct undo` takes it back."""
     _settle(context, reference, Settled.DONE, as_json)
 
 
 @agenda.command(epilog=examples("construct agenda cancelled 12"))
-def cancelled(context: typer.Context, reference: Id, as_json: Json = False) -> None:
+def cancelled(context: typer.Context, reference: ChangeableId, as_json: Json = False) -> None:
     """Mark an item as cancelled. `construct undo` takes it back."""
     _settle(context, reference, Settled.CANCELLED, as_json)
 
@@ -82,7 +82,7 @@ def cancelled(context: typer.Context, reference: Id, as_json: Json = False) -> N
 )
 def moved(
     context: typer.Context,
-    reference: Id,
+    reference: ChangeableId,
     day: Annotated[
         list[str],
         typer.Argument(metavar="DATE", help="A day, a month (2026-03) or a year."),
@@ -91,7 +91,7 @@ def moved(
 ) -> None:
     """Move an item to another day. `construct undo` takes it back."""
     from construct.operations.agenda import move
-    from construct.views.agenda import moved_text
+    from construct.views.memory import moved_text
 
     def change(ctx: "Context") -> "Observation":
         return move(ctx, parse_reference(reference), " ".join(day))
@@ -101,7 +101,7 @@ def moved(
 
 def _settle(context: typer.Context, reference: str, outcome: Settled, as_json: bool) -> None:
     from construct.operations.agenda import settle
-    from construct.views.agenda import settled_text
+    from construct.views.memory import settled_text
 
     def change(ctx: "Context") -> "Observation":
         return settle(ctx, parse_reference(reference), outcome)

@@ -99,7 +99,8 @@ def fork(
 ) -> None:
     """Begin a new conversation that continues this one.
 
-    From then on, neither sees what is said in the other.
+    Messages that follow are not shared. What is learned in one is known in the other
+    too, unless CONSTRUCT_SCOPE is `conversation`.
     """
     from construct.cli.memory_work import compact_conversation
     from construct.operations import conversations as operations

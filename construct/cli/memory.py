@@ -32,6 +32,14 @@ Id = Annotated[
         autocompletion=observation_ids,
     ),
 ]
+ChangeableId = Annotated[
+    str,
+    typer.Argument(
+        metavar="ID",
+        help="An observation's number, or memory:N.",
+        autocompletion=observation_ids,
+    ),
+]
 AsOf = Annotated[
     str | None,
     typer.Option(
@@ -92,7 +100,7 @@ def list_memory(
     if as_json:
         print_json(views.memory_list_json(newest, clock))
     elif not newest.observations and not newest.memories:
-        say(views.nothing_listed(everything, compact="construct compact"))
+        say(views.nothing_listed(everything, compact="`construct compact`"))
     elif for_people:
         view = views.memory_list_view(
             everything, most=limit, memories=newest.memories, rest="a larger --limit"
@@ -159,6 +167,11 @@ def search(
     from construct.operations.search import search as operation
     from construct.views.search import search_json, search_lines
 
+    for option in ("--since", "--until"):  # options of other commands
+        if option in query:
+            complain(
+                f"{option} was searched as a word: `construct memory search` has no such option."
+            )
     with environment(context).reading() as ctx:
         complete_index_briefly(ctx.db)
         result = operation(
@@ -190,7 +203,14 @@ def show_one(context: typer.Context, reference: Id, as_json: Json = False) -> No
 @memory.command(epilog=examples("construct memory why 42", "construct memory why last"))
 def why(
     context: typer.Context,
-    reference: Id,
+    reference: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID",
+            help="An observation's number, message:N, memory:N, or `last`.",
+            autocompletion=observation_ids,
+        ),
+    ],
     as_json: Json = False,
 ) -> None:
     """Show where a memory came from, down to the words that were said.
@@ -252,7 +272,7 @@ def forget(
 @memory.command(epilog=examples('construct memory edit 42 "Anna\'s cat is called Mila"'))
 def edit(
     context: typer.Context,
-    reference: Id,
+    reference: ChangeableId,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The corrected text.")],
     as_json: Json = False,
 ) -> None:
@@ -280,7 +300,7 @@ def edit(
 @memory.command(epilog=examples("construct memory pin 42", "construct memory pin 42 --off"))
 def pin(
     context: typer.Context,
-    reference: Id,
+    reference: ChangeableId,
     off: Annotated[bool, typer.Option("--off", help="Remove the pin.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -310,7 +330,7 @@ def add(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Store a memory for good, in your own words."""
+    """Store a memory in your own words."""
     from construct.operations.memory import remember
     from construct.operations.rules import forbidden_word
     from construct.views.memory import memory_json

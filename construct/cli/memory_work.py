@@ -21,7 +21,7 @@ from construct.operations.status import Status
 
 T = TypeVar("T")
 
-_COMPACT = "construct compact"
+_COMPACT = "`construct compact`"
 _UPDATE_SECONDS = 0.5
 _INTERRUPTED = "Stopped. What was observed is kept; run the same command to continue."
 

@@ -20,6 +20,7 @@ _TOO_MANY_ARGUMENTS = "Got unexpected extra argument"
 _NO_SUCH_OPTION = "No such option: "
 _NO_SUCH_COMMAND = "No such command "
 _BEFORE_THE_COMMAND = {"--db", "--log-file"}
+"""Options of `construct` itself."""
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -82,7 +83,7 @@ def _outcome(arguments: Sequence[str]) -> int:
 
 def _dispatch(arguments: Sequence[str]) -> int:
     # The commands that run most often do without typer, whose import is slow. A shell
-    # that asks for completions gives no arguments either.
+    # asks typer for completions by a variable, without arguments.
     if not arguments and "_CONSTRUCT_COMPLETE" not in os.environ:
         from construct.cli.chat import chat
         from construct.cli.environment import Environment
@@ -171,7 +172,7 @@ def _in_a_group(app: "Typer", message: str) -> str | None:
 
 
 def _called_command(app: "Typer", arguments: Sequence[str]) -> str:
-    """Return the command that the arguments call; not all of typer's errors name it."""
+    """Return the command that the arguments call, since not all of typer's errors name it."""
     from typer.main import get_command
 
     path, subcommands = "construct", getattr(get_command(app), "commands", {})

@@ -39,7 +39,10 @@ def models(env: Environment, *, as_json: bool) -> None:
 def setup(
     env: Environment, *, use: str | None, server: str | None, key: str | None, as_json: bool
 ) -> int:
-    """Choose a model by options or on the screen; without a terminal, list models."""
+    """Choose a model by options or on the setup screen. Return the exit status.
+
+    Without options, and without a terminal or with `as_json`, only list what is available.
+    """
     settings = env.settings
     if use is not None or server is not None or key is not None:
         choice = _choice_by_options(settings, use, server, _key_from_input(key))
@@ -76,7 +79,10 @@ def first_choice(env: Environment) -> tuple[Picked, Settings]:
 
 
 def pick(settings: Settings, reach: Reach) -> Picked:
-    """Show the screen and read keys until one of them leads to a result."""
+    """Show the setup screen, save the user's choice, and return how they left the screen.
+
+    After a wrong key or a failed choice, the user can choose again.
+    """
     say(view.screen(reach, _HEADING))
     while True:
         key = _one_key()

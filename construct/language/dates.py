@@ -167,15 +167,16 @@ def _is_past(text: str, start: int, end: int) -> bool:
         return False
     if _SINCE.search(text[:start]):
         return True
-    left = max((border.end() for border in _BORDER.finditer(text, 0, start)), default=0)
+    clause_start = max((border.end() for border in _BORDER.finditer(text, 0, start)), default=0)
     border = _BORDER.search(text, end)
-    right = border.start() if border else len(text)
-    if not _TENSE.search(text, left, right) and not _SUBJECT.search(text, left, right):
-        begins_clause = len(text[left:start].split()) < 3
+    clause_end = border.start() if border else len(text)
+    has_tense = _TENSE.search(text, clause_start, clause_end)
+    if not has_tense and not _SUBJECT.search(text, clause_start, clause_end):
+        begins_clause = len(text[clause_start:start].split()) < 3
         if begins_clause:  # "On Friday, …": what follows shows the tense
-            right = len(text)
-        left = 0
-    signs = list(_TENSE.finditer(text, left, right))
+            clause_end = len(text)
+        clause_start = 0
+    signs = list(_TENSE.finditer(text, clause_start, clause_end))
     before = [sign for sign in signs if sign.start() < start]
     after = [sign for sign in signs if sign.start() >= end]
     if before:

@@ -41,18 +41,22 @@ def fact_key(text: str, said_on: str, about: str | None) -> Hashable:
     The time must be the same too. `said_on`: the day it was said. `about`: the day,
     month or year it refers to.
     """
-    happened_on = said_on if in_past(text) else None  # what happened on two days happened twice
+    # If something in the past was said on two days, it may have happened twice.
+    happened_on = said_on if in_past(text) else None
     return _wording(text), terms(text), about, happened_on
 
 
 def _wording(text: str) -> tuple[str, ...]:
     """Return the words in order, without fillers and, except for past forms, as stems."""
-    written = (
-        word.lstrip(_OPENING).rstrip(_CLOSING) for word in text.casefold().replace("’", "'").split()
-    )
-    kept = (_SYNONYMS.get(word, word) for word in written if word and word not in _FILLERS)
-    # "Lived" and "lives" have the same stem, but state different facts.
-    return tuple(word if word.endswith("ed") else stem(word) for word in kept) or (text.strip(),)
+    wording = []
+    for written in text.casefold().replace("’", "'").split():
+        word = written.lstrip(_OPENING).rstrip(_CLOSING)
+        if not word or word in _FILLERS:
+            continue
+        word = _SYNONYMS.get(word, word)
+        # "Lived" and "lives" have the same stem, but state different facts.
+        wording.append(word if word.endswith("ed") else stem(word))
+    return tuple(wording) or (text.strip(),)
 
 
 def likeness(a: str, b: str) -> float:

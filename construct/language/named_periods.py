@@ -21,6 +21,7 @@ _DAYS = [name[:3] for name in WEEKDAYS]
 _SMALL = "a|an|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 _NUMBERS = dict(zip(_SMALL.split("|"), (1, 1, *range(1, 13)), strict=True))
 UNIT_DAYS = {"day": 1, "week": 7, "fortnight": 14, "month": 30, "year": 365}
+"""Days in each unit, roughly."""
 
 _NUMBER = rf"(?P<n>\d{{1,3}}|{_SMALL})"
 _UNIT = r"(?P<unit>day|week|fortnight|month|year)s?"
@@ -126,7 +127,11 @@ def read_amount(match: re.Match[str]) -> tuple[int, str]:
 
 
 def weekday_meant(match: re.Match[str], text: str, base: date, *, past: bool) -> date:
-    """Return the day meant by "Friday", "next Friday" or "Friday last week"."""
+    """Return the day meant by "Friday", "next Friday" or "Friday last week".
+
+    `base` is the day it was said. A bare "Friday" is the one before that day with `past`,
+    else the one after it.
+    """
     name = match["weekday"] or match["short"]
     lead = (match["lead"] or match["lead2"] or "").casefold()
     from_today = _DAYS.index(name.casefold()[:3]) - base.weekday()
@@ -139,7 +144,7 @@ def weekday_meant(match: re.Match[str], text: str, base: date, *, past: bool) ->
     if past or re.search("last|past|previous", lead):
         return base + timedelta(days=days_until - 7)
     if days_until == 0 and "this" not in lead:
-        days_until = 7  # today is not called by its name
+        days_until = 7  # people say "today", not the name of today's weekday
     return base + timedelta(days=days_until)
 
 

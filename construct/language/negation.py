@@ -9,8 +9,8 @@ from construct.language.words import words
 # Porto" is "in Porto", Dutch "pas 5" is "only 5", German "in Not" is "in need". Each
 # with the languages where it negates and the one where it does not.
 _AMBIGUOUS_DENIALS = {"no": (("en", "es"), "pt"), "pas": (("fr",), "nl"), "not": (("en",), "de")}
-# Decides when no other word shows the language: "no" after a word that ends in a vowel
-# is Portuguese ("mora no Porto").
+# Decides when no other word shows the language: "no" after a word that ends in a, i, o or
+# u is Portuguese ("mora no Porto"). Words that end in e may be English ("have no").
 _PORTUGUESE_NO = re.compile(r"(?<![\w-])[a-zà-ÿ-]+(?<=[aiou]) no ")
 # "no. 5" is a number.
 _NUMBERED = re.compile(r"\bno\. ?(?=\d)", re.IGNORECASE)
@@ -50,7 +50,11 @@ def is_negation(word: str) -> bool:
 
 
 def negates(text: str) -> bool:
-    """Return whether a text contains an unambiguous negation."""
+    """Return whether a text contains a negation.
+
+    A word that negates in some languages only, such as "no", counts if the other words
+    of the text show such a language, or show none.
+    """
     text_words = words(_NUMBERED.sub("", text))
     denials = {word for word in text_words if is_negation(word)}
     if denials - _AMBIGUOUS_DENIALS.keys():
@@ -66,9 +70,9 @@ def negates(text: str) -> bool:
 
 def _is_denial_in(ambiguous: str, text_words: list[str], text: str) -> bool:
     """Return whether a text is in a language where this ambiguous word negates."""
-    denying, other = _AMBIGUOUS_DENIALS[ambiguous]
-    denying_stops = frozenset[str]().union(*(LANGUAGE_WORDS[language] for language in denying))
-    other_stops = LANGUAGE_WORDS[other]
+    denying_languages, other_language = _AMBIGUOUS_DENIALS[ambiguous]
+    denying_stops = frozenset[str]().union(*(LANGUAGE_WORDS[name] for name in denying_languages))
+    other_stops = LANGUAGE_WORDS[other_language]
     for_denying = sum(word in denying_stops - other_stops for word in text_words)
     for_other = sum(word in other_stops - denying_stops for word in text_words)
     if for_denying == for_other and ambiguous == "no":

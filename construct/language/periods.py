@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from datetime import date
 
 FADE_DAYS = 7.0
-"""How fast `Period.nearness` falls: people talk about a day within about a week of it."""
+"""Days away from a period at which its `nearness` is 1/e, some 0.37.
+
+People talk about a day within about a week of it.
+"""
 
 _WHEN = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
 _LEAP_YEAR = 2000
@@ -24,10 +27,11 @@ class Period:
     yearly: bool = False
 
     def nearness(self, day: date) -> float:
-        """Return 1 for a day within the period, and less the further away it is."""
+        """Return 1 for a day within the period, and less the further the day is from it."""
         return math.exp(-self._gap(day) / FADE_DAYS)
 
     def _gap(self, day: date) -> int:
+        """Return the number of days from `day` to the period, 0 within it."""
         if not self.yearly:
             return max(0, (self.first - day).days, (day - self.last).days)
         length = (self.last - self.first).days

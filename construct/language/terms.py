@@ -1,8 +1,9 @@
 """Extract the terms of a text, to check condensed notes for lost or invented facts.
 
-A term is a token with a digit; a number, an amount or an address without one; a
-capitalised word that does not begin its sentence; or a quoted word. Terms are compared
-as whole words, in any letter case (docs/memory.md, "What keeps it correct"). No I/O.
+A term is a token with a digit or a sign ("5km", "ana@example.com", "C#", "$"); a
+capitalised word that does not begin its sentence; or a quoted word. Stop words and "user"
+are not terms unless they are quoted. Terms are compared as whole words, in any letter case
+(docs/memory.md, "What keeps it correct"). No I/O.
 """
 
 import re
@@ -21,7 +22,7 @@ from construct.language.words import CJK, LETTER, SIGN, normal_form, tokens, wor
 _IS_CJK = re.compile(rf"[{CJK}]")
 # "5km", "@ana", "a.b", "C#", "$", "AB-"
 _HAS_SIGN = re.compile(rf"[\d@./#+]|{SIGN}|-\Z")
-# "user's"; inflected too: Polish "Usera".
+# Nearly every note names the user, so this is no term: "user's", Polish "Usera".
 _USER = re.compile(r"user(?:\w{1,3}|['’]\w{1,4})?")
 # Text in any pair of quotation marks. An apostrophe inside a word is not one.
 _QUOTED = re.compile(

@@ -5,30 +5,28 @@ than Anthropic's omit fields, and blocks of unknown kinds must be sent back unch
 """
 
 import asyncio
+import json
 import random
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any
 
 from construct.llm import anthropic_errors as errors
 from construct.llm.anthropic_errors import Endpoint, Failure
 from construct.llm.anthropic_wire import Body, encoded
-from construct.llm.types import Reply
+from construct.llm.types import Block, Opaque, Reply, Text, ToolUse, Usage
 
 if TYPE_CHECKING:
     import httpx2
 
     from construct.llm.sdk import ServerSentEvent
 
-import json
-from collections.abc import Mapping
-
-from construct.llm.types import Block, Opaque, Text, ToolUse, Usage
-
 RETRIES = 2
 FIRST_PAUSE = 0.5
+"""Seconds before the first retry; it doubles with each further one."""
 LONGEST_WAIT = 10.0
+"""Seconds. If a server asks for a longer wait, the request is not retried."""
 _GATHER = 0.1
 """Seconds to collect words after the first ones have been passed on.
 
@@ -42,9 +40,9 @@ Send = Callable[[bytes], Awaitable["httpx2.Response"]]
 
 
 class AnthropicStream:
-    """A reply being streamed.
+    """A reply being streamed. It can be iterated only once.
 
-    Iterate it once. `reply` keeps what arrived, however it ends.
+    `reply` holds what has arrived, even if the stream fails or is closed early.
     """
 
     def __init__(
@@ -70,7 +68,7 @@ class AnthropicStream:
         await self._words.aclose()
 
     async def _run(self) -> AsyncGenerator[str]:
-        """Retry until text has arrived; from then on a failure is final."""
+        """Retry until anything of the reply has arrived; then a failure is final."""
         for attempt in range(RETRIES + 1):
             try:
                 async with aclosing(self._attempt()) as words:
@@ -109,8 +107,8 @@ class AnthropicStream:
                 finally:
                     builder.finish()
         except Exception as error:  # httpx2's and the SDK's, and some that neither declares
-            failure = _failure(self._end, error)  # None: a defect, not to be taken for bad luck
-            if failure is None:
+            failure = _failure(self._end, error)
+            if failure is None:  # a bug of ours, which must not look like a network problem
                 raise
             raise _FailedError(failure) from error
         if not builder.begun:
@@ -129,9 +127,8 @@ def _wait(failure: Failure, attempt: int) -> float | None:
         return None
     if failure.wait is not None:
         return failure.wait if failure.wait <= LONGEST_WAIT else None
-    return (
-        FIRST_PAUSE * 2.0**attempt * random.uniform(0.75, 1.0)
-    )  # so that clients that failed together part
+    # At random, so that clients that failed together do not retry together.
+    return FIRST_PAUSE * 2.0**attempt * random.uniform(0.75, 1.0)
 
 
 async def _server_sent(response: "httpx2.Response") -> AsyncGenerator["ServerSentEvent"]:
@@ -280,6 +277,7 @@ class _OpenBlock:
         self._is_understood = True
 
     def add(self, delta: Event) -> str:
+        """Apply a delta. Return the text that it adds to the reply."""
         kind = _text(delta, "type")
         match kind:
             case "text_delta" | "thinking_delta" | "signature_delta":
@@ -290,7 +288,7 @@ class _OpenBlock:
             case "input_json_delta":
                 self._json += _text(delta, "partial_json")
             case "citations_delta":
-                pass  # where the words were found: not kept
+                pass  # the sources of the words, which are not kept
             case _:
                 self._is_understood = False
         return ""
@@ -301,17 +299,20 @@ class _OpenBlock:
         return Text(text) if text else None
 
     def whole(self) -> Block | None:
-        """Return the finished block. None when it is empty or incomplete."""
+        """Return the finished block.
+
+        None if it is empty or incomplete, or had deltas of an unknown kind.
+        """
         if self._data.get("type") == "text":
             return self.words()
-        if not self._is_understood or not self._has_input():
+        if not self._is_understood or not self._parse_input():
             return None
         if self._data.get("type") == "tool_use":
             return self._tool_use()
         return Opaque(self._data) if self._data.get("type") else None
 
-    def _has_input(self) -> bool:
-        """Parse the streamed input of a tool call. Return False when it was cut off."""
+    def _parse_input(self) -> bool:
+        """Parse the streamed input of a tool call. Return False if it is not valid JSON."""
         if not self._json:
             return True
         try:

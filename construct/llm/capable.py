@@ -1,4 +1,4 @@
-"""Which models are large enough to condense memory and to verify the result."""
+"""Which models are large enough to condense memory and to verify changes to it."""
 
 import re
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ _SIZE = re.compile(
 
 
 def is_capable(model: "Model") -> bool:
-    """Return False when a model is known to be too small for a memory worker."""
+    """Return whether a model may condense memory: any that is not known to be too small."""
     return model.parameters is None or model.parameters >= FEWEST_PARAMETERS
 
 

@@ -33,18 +33,21 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """What is known about one model. `prices` is None when they are unknown."""
+    """What is known about one model. Sizes are in tokens."""
 
     name: str
     window: int
+    """The context window."""
     max_output: int
     cache_minimum: int
+    """The shortest beginning of a prompt that the server caches."""
     prices: Prices | None
+    """None if they are unknown."""
 
 
 @cache
 def model_info(name: str) -> ModelInfo:
-    """Return what is known about a model, or cautious defaults."""
+    """Return what is known about a model, or cautious defaults without prices."""
     if name.startswith(LOCAL_PREFIX):
         return _info(name, _catalog()["local"])
     known = _catalog()["models"]

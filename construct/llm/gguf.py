@@ -1,4 +1,4 @@
-"""Read from a GGUF file's header a model's context window and number of parameters.
+"""Read a model's context window and number of parameters from a GGUF file's header.
 
 The few keys needed are found by patterns; the header is not parsed as a whole.
 """
@@ -12,7 +12,7 @@ from construct.llm.capable import parameters_in
 _HEADER_BYTES = 1 << 20
 """Bytes read from the start of the file. The keys needed here come before the vocabulary.
 
-Only these are read: damage further on is left to llama.cpp to report.
+The rest is not read: damage there is left to llama.cpp to report.
 """
 # In GGUF a value follows its key and a type number: 4 and 5 are 32-bit integers, 10 and
 # 11 are 64-bit ones, 8 is a string with its length first.

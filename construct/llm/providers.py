@@ -1,7 +1,7 @@
 """Chooses the models that the settings ask for (docs/settings.md).
 
-The chat's prompt waits for this module, so what only a request or a local model needs
-is imported on use.
+Importing this module delays the chat's prompt. So what only a request or a local model
+needs is imported when it is used.
 """
 
 from contextlib import suppress
@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from construct.llm.types import Model
 
 _BY_RULE = "so observations are made by fixed rules"
-_UNSAID_WINDOW = 8_192
+_ASSUMED_WINDOW = 8_192
+"""The context window, in tokens, of a model whose server does not give one."""
 SMALL_WINDOW = 8_192
-"""A smaller context window sees so little of a conversation that the user is told."""
+"""Below this many tokens, the user is told that the window is small and how to raise it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +38,12 @@ class Models:
 
     main: "Model"
     worker: "Model | None"
-    """None when memory is made by rule, without a model."""
+    """None if observations are made by rule, without a model."""
     worker_name: str
     settings: Settings = field(repr=False)
     provider: Provider = Provider.ANTHROPIC
     worker_reason: str = ""
-    """Why memory is made by rule, in a few words. Empty when a model makes it."""
+    """Why observations are made by rule, in a few words. Empty if a model makes them."""
     advice: str = ""
     """How to enlarge the main model's small window. Empty if it is large enough."""
 
@@ -54,7 +55,8 @@ class Models:
     def with_model(self, name: str) -> "Models":
         """Return a copy with another main model, from any configured provider.
 
-        Does not close the old one. Raises NotConfiguredError when no provider has it.
+        Does not close the old one. Raises NotConfiguredError if the provider of that
+        model is not set up.
         """
         if _is_local(name):
             known = [m for m in (self.main, self.worker) if m is not None]
@@ -76,7 +78,7 @@ class Models:
         for model in (self.main, self.worker):
             warm = getattr(model, "warm", None)
             if warm is not None:
-                with suppress(ModelError):  # whoever asks the model will hear of it
+                with suppress(ModelError):  # the first request will raise it again
                     warm()
 
     async def close(self) -> None:
@@ -87,7 +89,7 @@ class Models:
 
 
 def named_provider(settings: Settings) -> Provider:
-    """Return the provider that the settings name, reachable or not."""
+    """Return the provider that the settings name or imply, reachable or not."""
     if settings.provider != "auto":
         return Provider(settings.provider)
     if settings.has_credentials:
@@ -138,7 +140,7 @@ class _Chosen:
 
 
 def _worker(settings: Settings, provider: Provider, main: "Model") -> tuple["Model | None", str]:
-    """Return the worker model. If it is None, also why memory is made by rule."""
+    """Return the worker model. If it is None, also why observations are made by rule."""
     name = settings.worker_model
     if name is None:
         if provider is Provider.NOTEBOOK:
@@ -201,7 +203,7 @@ def _client(
         sends_custom_headers=sends_custom_headers and not settings.is_address_from_env_file,
     )
     if found is not None:
-        model.context_window = found.context_window or _UNSAID_WINDOW
+        model.context_window = found.context_window or _ASSUMED_WINDOW
         model.parameters = found.parameters or model.parameters
         if found.vision and not model.reads:
             model.reads = frozenset({AttachmentKind.IMAGE})
@@ -256,7 +258,7 @@ def _local_model(settings: Settings) -> "LocalModel":
 def _check_url(url: str | None) -> None:
     try:
         is_good = url is None or (bool(urlsplit(url).hostname) and urlsplit(url).port != 0)
-    except ValueError:  # a port that is no number, a bracket that is not closed
+    except ValueError:  # a port that is not a number, or a bracket that is not closed
         is_good = False
     if not is_good:
         raise UsageError(

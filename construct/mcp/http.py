@@ -124,6 +124,7 @@ def http_app(opened: Opener, compact: Compact, token: str, port: int) -> ASGIApp
         return await report(request, "details", lambda ctx: details_json(details(ctx)))
 
     async def compacted(request: Request) -> JSONResponse:
+        # Refuses an unknown session before any work, and records the call.
         await report(request, "compact", lambda _: {})
         await compact(_session(request))
         return await memory(request)

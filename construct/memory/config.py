@@ -7,7 +7,7 @@ from construct.clock import Clock
 from construct.config import Settings, Thresholds
 from construct.memory.policy import fit_to
 from construct.memory.recall.meaning import Meaning, meaning_for
-from construct.memory.shown.view import Frame
+from construct.memory.shown.frame import Frame
 
 
 @dataclass(frozen=True, slots=True)

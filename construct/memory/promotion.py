@@ -17,6 +17,7 @@ from construct.language.dates import referenced_date
 from construct.language.fact_match import fact_key
 from construct.language.index_words import index_words
 from construct.language.wordlists import NOTE_STOP_WORDS
+from construct.language.words import words
 from construct.store import observations, provenance
 from construct.store.memories import (
     NewMemory,
@@ -38,7 +39,7 @@ from construct.vocabulary import MemoryOrigin, Stance
 _CANDIDATES = 40
 """Limit of memories that are compared with a new one."""
 _MAX_WORDS = 60
-"""Words of a fact by which those memories are found."""
+"""Words of a new memory that are searched for in the others, to find those candidates."""
 _CATEGORY_PATTERNS = {
     "health": r"allerg\w+|asthma|diabet\w+|doctor|dentist|medic\w+|surgery|pregnan\w+|"
     r"intoleran\w+|vegan|vegetarian|ill",
@@ -57,12 +58,13 @@ def remember(
 ) -> Memory:
     """Store what the user or the main model wants to keep, and return the memory.
 
-    If a memory says the same thing already, that one is returned. Runs in the caller's
-    transaction. Raises UsageError for blank content, ConstructError if the user's
-    rules forbid what the main model wants to keep.
+    If a memory kept on request says the same thing already, that one is returned; a
+    promoted memory that does is superseded. Runs in the caller's transaction. Raises
+    UsageError for content without a word, ConstructError if the user's rules forbid
+    what the main model wants to keep.
     """
     text = one_line(storable(content))
-    if not text:
+    if not words(text):
         raise UsageError("A memory needs at least one word.")
     new = NewMemory(text, one_line(storable(category or "")) or category_of(text), origin)
     same = _same_in_force(db, new, now)

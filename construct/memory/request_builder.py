@@ -1,7 +1,8 @@
 """Build the request of one turn from the database.
 
 `RequestBuilder` compacts the conversation if that is due, reads what the model is shown,
-and assembles the request. All of it runs inside the caller's transaction.
+and assembles the request. The caller opens a transaction for this, except around
+`turn_context`: recall takes a moment, and other processes should be able to write.
 """
 
 import sqlite3
@@ -37,12 +38,12 @@ UnstoredFiles = Mapping[int, Sequence[File]]
 """Attachments of messages that are not stored, by message id."""
 _MAX_REPLY_TOKENS = 8192
 _MAX_REPLY_SHARE = 8
-"""The reply gets at most one part in this many of the context window.
+"""The reply gets at most one eighth of the context window.
 
-A small model that is not stopped goes on for ever, and slowly.
+A small model may write without end, and slowly, unless it is stopped.
 """
 SMALL_WINDOW = 32_768
-"""Models with a smaller context window get a few plain sentences and no tools.
+"""Models with a smaller context window get a few sentences of instructions and no tools.
 
 Long instructions only confuse them.
 """
@@ -63,16 +64,17 @@ class RequestBuilder:
         return self.settings.memory != MemorySetting.OFF
 
     def situation(self, db: sqlite3.Connection, conversation_id: int) -> policy.Situation | None:
-        """Return the situation that decides about compacting; None without memory."""
+        """Return what decides whether compacting is due; None if memory is off."""
         return read_window(db, conversation_id, self.config) if self._uses_memory else None
 
     def refresh(
         self, db: sqlite3.Connection, conversation_id: int, situation: policy.Situation | None
     ) -> None:
-        """Compact the conversation if that is due.
+        """Compact the conversation if that is due, or else show new observations.
 
-        If not and the prompt cache is cold, only show the observations made since, since
-        the prefix has to be sent again anyway.
+        New ones are shown only while the prompt cache is cold, because they change the
+        prefix. A fork is not compacted while messages it has from an ancestor are not
+        committed there.
         """
         if situation is None:
             return
@@ -118,21 +120,21 @@ class RequestBuilder:
         self,
         db: sqlite3.Connection,
         conversation_id: int | None,
-        said: Sequence[Message],
+        earlier: Sequence[Message],
         new: Message,
         files: UnstoredFiles = MappingProxyType({}),
     ) -> Request:
         """Return the request that ends with a message that is not stored.
 
-        `said`: earlier messages that are not stored either. Without a conversation, it is
-        the request that the first turn of a new one would send.
+        `earlier`: the messages before it that are not stored either. Without a
+        conversation, it is the request that the first turn of a new one would send.
         """
         if conversation_id is None:
             blocks = opening_blocks(db, self.config.frame) if self._uses_memory else ()
             life = policy.choose_life([])
-            return self._assemble(db, blocks, [*said, new], self._bare_context(), life, files)
+            return self._assemble(db, blocks, [*earlier, new], self._bare_context(), life, files)
         self.refresh(db, conversation_id, self.situation(db, conversation_id))
-        messages = [*self._messages(db, conversation_id, LAST), *said, new]
+        messages = [*self._messages(db, conversation_id, LAST), *earlier, new]
         words = "" if new.content == STAND_IN else new.content
         turn_context = self.turn_context(db, conversation_id, words)
         return self._assemble(

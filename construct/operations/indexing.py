@@ -29,7 +29,8 @@ def reindex(ctx: Context, entered: int, progress: Callable[[str, int, int], None
     """Make all missing vectors, after `entered` messages were added to the index of words.
 
     `progress` is called with what is being done, how much is done, and the total. Raises
-    NotConfiguredError if nothing was entered and there is no model to make vectors.
+    NotConfiguredError if nothing was entered and there is no model to make vectors, and
+    ConstructError if the model cannot be loaded.
     """
     if entered and meaning_for(ctx.settings) is None:
         return Reindexed(entered, 0, has_vectors=False)

@@ -48,7 +48,10 @@ def ensure_rules_file(settings: Settings) -> Path:
 
 
 def rules_in_force(settings: Settings) -> RulesInForce:
-    """Return the current rules, or raise ConstructError if the file cannot be read."""
+    """Return the current rules, with the file created if it is missing.
+
+    Raises ConstructError if the file cannot be read or created.
+    """
     file = ensure_rules_file(settings)
     return RulesInForce(file, read_rules(file))
 

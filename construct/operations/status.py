@@ -72,7 +72,10 @@ class Work:
     held_tokens: int = 0
     """Tokens of new messages needed before undone messages are observed again."""
     reflect_from: int = 0
-    """Observation tokens needed before another reflection, after the last one's outcome."""
+    """Tokens of active observations at which another reflection may run.
+
+    It depends on how the last one ended; 0 if there was none.
+    """
     reflector_undone: bool = False
     """Whether the last reflection was undone."""
     spent_usd: float = 0.0
@@ -90,7 +93,11 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The memory panel for one conversation; all counts are zero in a new one."""
+    """The memory panel for one conversation.
+
+    In a new one, what is counted for that conversation alone is zero. Observations that
+    it may see from others are counted.
+    """
 
     mode: Mode
     phase: Phase
@@ -101,7 +108,7 @@ class Status:
     reflection: Progress
     work: Work
     here: ConversationSummary | None
-    """The conversation the user is in."""
+    """The conversation the user is in; None if it is new."""
     messages: MessageCounts
     watermarks: Watermarks
     committed: Mapping[int, Count]
@@ -157,7 +164,7 @@ def count_unread(ctx: Context) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Meters:
-    """How close observing and compacting are to being due, 1 if they are.
+    """How close observing and compacting are to being due, 1 or more if they are.
 
     The part of the panel that is cheap enough to read after every turn.
     """

@@ -35,9 +35,9 @@ class Origin(NamedTuple):
 
 
 def dated_lines(db: sqlite3.Connection, today: str) -> list[DatedLine]:
-    """Return the active observations that are planned, or stated for today or later.
+    """Return active observations with a date: every plan, and what is stated for the future.
 
-    What the user marked as done or cancelled is left out.
+    Today counts as future. What the user marked as done or cancelled is left out.
     """
     last = LAST_DAY_SQL.format("referenced_date")
     rows = db.execute(

@@ -24,9 +24,9 @@ class NewAttachment:
 
     file: "Attachment"
     token_count: int
-    """For a model that is sent the whole file."""
+    """Tokens of the whole file, as sent to a model that can read it."""
     sent_tokens: int
-    """For the model that replies now, which may be sent only the attachment's line."""
+    """Tokens sent to the model that replies now, which may get only the file's name."""
 
 
 def add_attachments(

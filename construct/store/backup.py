@@ -54,6 +54,6 @@ def read_into(path: Path, copy: sqlite3.Connection) -> None:
     Raises sqlite3.Error.
     """
     is_in_use = any(side_file(path, suffix).exists() for suffix in SIDE_FILES)
-    how = "mode=ro" if is_in_use else "mode=ro&immutable=1"
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as source:
+    options = "mode=ro" if is_in_use else "mode=ro&immutable=1"
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{options}", uri=True)) as source:
         source.backup(copy)

@@ -64,9 +64,9 @@ def is_gone(owner_json: str | None, heartbeat: float | None, now: float) -> bool
     import psutil
 
     try:
-        data = json.loads(owner_json or "{}")
-        host, boot = str(data["host"]), data.get("boot")
-        pid, started = int(data["pid"]), float(data["started"])
+        process = json.loads(owner_json or "{}")
+        host, boot = str(process["host"]), process.get("boot")
+        pid, started = int(process["pid"]), float(process["started"])
     except (ValueError, KeyError, TypeError):
         return True
     this_host, this_boot = _host()
@@ -89,16 +89,16 @@ def abandon_orphaned(db: sqlite3.Connection, now: str) -> int:
 
     Returns the number of cycles abandoned.
     """
-    dead = _ids_with_owner_gone(db, "cycles WHERE status = 'running'")
+    orphaned = _ids_with_owner_gone(db, "cycles WHERE status = 'running'")
     db.executemany(
         """UPDATE cycles SET status = 'abandoned', finished_at = ?, owner = NULL,
            heartbeat = NULL, phase = NULL,
            error = 'the process stopped' WHERE id = ? AND status = 'running'""",
-        [(now, i) for i in dead],
+        [(now, cycle_id) for cycle_id in orphaned],
     )
     for session_id in _ids_with_owner_gone(db, "sessions"):
         close_session(db, session_id)
-    return len(dead)
+    return len(orphaned)
 
 
 def has_leases(db: sqlite3.Connection) -> bool:

@@ -233,16 +233,16 @@ def _is_blank(path: Path) -> bool:
             break
         time.sleep(0.02)
     # Without a write-ahead log, `immutable` keeps SQLite from creating -wal and -shm files.
-    how = "mode=ro" if has_side_file(path, "-wal") else "mode=ro&immutable=1"
-    with _read_only(path, how) as db:
+    options = "mode=ro" if has_side_file(path, "-wal") else "mode=ro&immutable=1"
+    with _read_only(path, options) as db:
         (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
         (mark,) = db.execute("PRAGMA application_id").fetchone()
     return mark == APPLICATION_ID or (mark == 0 and not tables)
 
 
-def _read_only(path: Path, how: str) -> closing[sqlite3.Connection]:
+def _read_only(path: Path, options: str) -> closing[sqlite3.Connection]:
     return closing(
-        sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=_BUSY_SECONDS)
+        sqlite3.connect(f"{path.absolute().as_uri()}?{options}", uri=True, timeout=_BUSY_SECONDS)
     )
 
 

@@ -21,7 +21,8 @@ FILL_FIRST_DATES = """
         SELECT nullif(min(o.observation_date), observations.observation_date)
         FROM observations AS o JOIN beneath ON beneath.id = o.id WHERE o.generation = 0)
     WHERE generation > 0"""
-"""Sets `first_date` of every reflection from its sources of generation 0.
+"""Sets `first_date` of every reflection.
 
-Used by a migration and after an import.
+It is the earliest date of its sources of generation 0, or NULL if that is the date of the
+reflection itself. Used by a migration and after an import.
 """

@@ -1,8 +1,9 @@
-"""Queries for requests to forget something that the observer heard in a conversation.
+"""Queries for the user's requests to forget something, heard by the observer.
 
-Such a request deletes nothing. Once the observations of its cycle are committed, the
-observation concerned is withheld from the model, and a message as soon as it has left
-the window. Then the user is asked once whether to forget it for good.
+Such a request deletes nothing. Once the observations of the observer's cycle are
+committed, what it is about is withheld from the model: an observation at once, a
+message as soon as it has left the window. Then the user is asked once whether to forget
+it for good.
 """
 
 import sqlite3
@@ -37,9 +38,9 @@ def add(
 ) -> None:
     """Store the requests that a cycle heard, and what has to go along with them.
 
-    An observation takes along its sources, the reflections made from it meanwhile, and
-    the messages behind all of these; a message takes along its replies. Any of them
-    would bring the forgotten words back.
+    An observation takes along its sources, the messages behind it and them, and the
+    reflections made from it meanwhile. Each of these messages takes along its replies.
+    Any of them would bring the forgotten words back.
     """
     named, named_messages = set(observation_ids), set(message_ids)
     sources = with_sources(db, named)
@@ -88,8 +89,8 @@ def not_yet_withheld(db: sqlite3.Connection) -> frozenset[int]:
 def unanswered(db: sqlite3.Connection) -> list[ForgetRequest]:
     """Return the requests that the user has not been asked about, ordered by cycle.
 
-    They name observations and messages, without the messages behind such an
-    observation: these go along with it.
+    What only goes along with something else is left out, such as the messages behind an
+    observation that is listed.
     """
     rows = db.execute(
         """SELECT r.cycle_id, r.observation_id, r.message_id, coalesce(o.content, m.content)

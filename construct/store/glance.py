@@ -23,8 +23,10 @@ def glance(path: Path) -> Iterator[sqlite3.Connection | None]:
         yield None
         return
     # Without a write-ahead log, `immutable` keeps SQLite from creating -wal and -shm files.
-    how = "mode=ro" if has_side_file(path, "-wal") else "mode=ro&immutable=1"
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=0)) as db:
+    options = "mode=ro" if has_side_file(path, "-wal") else "mode=ro&immutable=1"
+    with closing(
+        sqlite3.connect(f"{path.absolute().as_uri()}?{options}", uri=True, timeout=0)
+    ) as db:
         yield db if _is_current(db, path) else None
 
 

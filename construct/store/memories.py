@@ -77,8 +77,9 @@ def insert_memory(db: sqlite3.Connection, new: NewMemory, now: str) -> int | Non
 
 
 def _is_by_user(db: sqlite3.Connection, new: NewMemory) -> bool:
-    own = "observations WHERE id = ? AND origin = 'user'"
-    return new.origin == MemoryOrigin.USER or exists(db, own, (new.observation_id,))
+    if new.origin == MemoryOrigin.USER:
+        return True
+    return exists(db, "observations WHERE id = ? AND origin = 'user'", (new.observation_id,))
 
 
 def memories_in_force_like(db: sqlite3.Connection, expression: str, limit: int) -> list[Memory]:

@@ -216,7 +216,7 @@ def note_small_model(db: sqlite3.Connection) -> bool:
     return has_replied
 
 
-def message_stands(db: sqlite3.Connection, message_id: int) -> bool:
+def is_message_available(db: sqlite3.Connection, message_id: int) -> bool:
     """Return whether a message exists and is neither forgotten nor withheld."""
     return exists(db, "messages WHERE id = ? AND withheld = 0", (message_id,))
 

@@ -243,8 +243,9 @@ def due(
 ) -> list[tuple[int, str, str]]:
     """Return (id, content, last day) of the active observations due from `since` to `until`.
 
-    Upcoming ones come before past ones, each nearest first. What is done or cancelled is
-    not due. A past plan is left out if it was first asked about before `asked_since`.
+    They are stated or planned for a time after their own date, and not done or cancelled.
+    If that time is past, only plans are due, and only those not first asked about before
+    `asked_since`. Upcoming ones come before past ones, each nearest first.
     """
     where, values = scope_filter(descent)
     last = LAST_DAY_SQL.format("referenced_date")
@@ -279,7 +280,7 @@ class StateCounts:
     """How many observations are in each state."""
 
     committed: Mapping[int, Count]
-    """Active observations by generation, lowest first."""
+    """Active and withheld observations by generation, lowest first."""
     pending: Count
     superseded: int
 
@@ -311,9 +312,10 @@ def scope_filter(descent: Descent | None) -> tuple[str, tuple[int, ...]]:
     The condition begins with " AND ". Without a line of descent it is empty: everything
     is in scope.
 
-    A conversation's own observations are in its scope. Those of an ancestor are only if
-    every message behind them was said before the fork. A reflection over several
-    conversations (made under scope `user`) is if this conversation is one of them.
+    A conversation's own observations are in its scope. An ancestor's observation is too if
+    every message behind it was said before the fork. A reflection over several
+    conversations (made under scope `user`) is in scope if this conversation is one of
+    them.
     """
     if descent is None:
         return "", ()
@@ -353,7 +355,10 @@ def _rests_on(table: str) -> str:
 
 
 def unsuperseded(db: sqlite3.Connection) -> list[Observation]:
-    """Return the active and pending observations of all conversations, oldest first."""
+    """Return the observations that are not superseded, oldest first.
+
+    They are the active, pending and withheld ones of all conversations.
+    """
     return select(db, Observation, "observations WHERE superseded_at IS NULL ORDER BY id")
 
 

@@ -1,7 +1,7 @@
 """Records: one type for each kind of database row.
 
-They are named tuples because a turn makes hundreds of them, and a frozen dataclass
-takes six times as long to make.
+Those for rows are named tuples because a turn makes hundreds of them, and a frozen
+dataclass takes six times as long to make.
 """
 
 import json

@@ -44,12 +44,12 @@ def built_on(db: sqlite3.Connection, cycle: Cycle, *, moved_marks: bool) -> list
     They superseded or used its observations. If it moved watermarks, so do the observer
     cycles over later messages.
     """
-    made = "SELECT id FROM observations WHERE cycle_id = :id"
+    made_ids = "SELECT id FROM observations WHERE cycle_id = :id"
     source = f"""cycles WHERE status = 'succeeded' AND id <> :id AND (
         id IN (SELECT superseded_by FROM observations WHERE cycle_id = :id)
         OR id IN (SELECT cycle_id FROM observations WHERE id IN (
-            SELECT observation_id FROM observation_sources WHERE source_id IN ({made})))
-        OR id IN (SELECT cycle_id FROM observation_replaced WHERE observation_id IN ({made}))
+            SELECT observation_id FROM observation_sources WHERE source_id IN ({made_ids})))
+        OR id IN (SELECT cycle_id FROM observation_replaced WHERE observation_id IN ({made_ids}))
         OR (kind = 'observer' AND :kind = 'observer' AND conversation_id = :conversation_id
             AND first_message_id > :last))
         ORDER BY finished_at DESC, id DESC"""

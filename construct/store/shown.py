@@ -31,7 +31,7 @@ FOREVER = (1 << 63) - 1
 _SHOWN = "shown JOIN observations AS o ON o.id = observation_id WHERE shown.conversation_id = ?"
 
 
-class Line(NamedTuple):
+class ShownLine(NamedTuple):
     """The parts of an observation that the model is shown.
 
     They never change, since an edit makes a new observation.
@@ -52,7 +52,7 @@ class Line(NamedTuple):
 class Shown:
     """The observations that a conversation is shown, in blocks."""
 
-    blocks: tuple[tuple[Line, ...], ...]
+    blocks: tuple[tuple[ShownLine, ...], ...]
     all_active: bool
     """Whether none of them has been superseded or withheld since."""
 
@@ -60,21 +60,21 @@ class Shown:
 def shown(db: sqlite3.Connection, conversation_id: int) -> Shown:
     """Return the observations that a conversation is shown."""
     rows = db.execute(
-        f"""SELECT block, {ACTIVE}, {columns(Line, "o")} FROM {_SHOWN}
+        f"""SELECT block, {ACTIVE}, {columns(ShownLine, "o")} FROM {_SHOWN}
             ORDER BY block, observation_id""",
         (conversation_id,),
     ).fetchall()
     blocks = tuple(
-        tuple(Line._make(line) for _, _, *line in block)
+        tuple(ShownLine._make(line) for _, _, *line in block)
         for _, block in groupby(rows, key=itemgetter(0))
     )
     return Shown(blocks, all_active=all(is_active for _, is_active, *_ in rows))
 
 
-def lines(db: sqlite3.Connection, ids: Iterable[int]) -> tuple[Line, ...]:
+def lines(db: sqlite3.Connection, ids: Iterable[int]) -> tuple[ShownLine, ...]:
     """Return the lines of observations, ordered by id."""
     return tuple(
-        select(db, Line, f"observations WHERE id IN {ID_LIST} ORDER BY id", (json_ids(ids),))
+        select(db, ShownLine, f"observations WHERE id IN {ID_LIST} ORDER BY id", (json_ids(ids),))
     )
 
 

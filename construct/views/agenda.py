@@ -12,11 +12,9 @@ from construct.clock import from_text
 from construct.language.periods import relative_words
 from construct.memory.agenda import AgendaItem
 from construct.operations.agenda import Agenda, CalendarEvent
-from construct.store.records import Observation
 from construct.text import one_line
-from construct.views.memory import observation_line
 from construct.views.widgets import Prose, grid, spaced
-from construct.vocabulary import AgendaState, Settled
+from construct.vocabulary import AgendaState
 
 NOTHING = "Nothing on the agenda. Plans for a day, a month or a year appear here."
 _MAX_OCTETS = 75
@@ -49,16 +47,6 @@ def agenda_view(agenda: Agenda, *, compact: str = "/compact") -> RenderableType:
         text = f"Not included yet: the last {last}. {compact} adds their plans."
         sections.append(Text(text, style="dim"))
     return spaced(sections)
-
-
-def settled_text(how: Settled, new: Observation, today: date) -> str:
-    """Return the message that an item is done or cancelled, naming its new observation."""
-    return f"Marked as {how}:\n{observation_line(new, today)}"
-
-
-def moved_text(new: Observation, today: date) -> str:
-    """Return the message that an item was moved, naming its new observation."""
-    return f"Moved to {new.referenced_date}:\n{observation_line(new, today)}"
 
 
 def _sections(items: Sequence[AgendaItem]) -> Iterator[tuple[str, list[AgendaItem]]]:

@@ -18,7 +18,10 @@ PLAIN_WIDTH = 100
 
 
 def to_ansi(renderable: RenderableType, width: int, theme: Theme = NEUTRAL) -> str:
-    """Return a renderable as lines with ANSI styles, at most `width` columns wide."""
+    """Return a renderable as lines with ANSI styles, at most `width` columns wide.
+
+    A `width` below MIN_WIDTH counts as MIN_WIDTH.
+    """
     stream = StringIO()
     _console(stream, width, theme).print(renderable)
     return _TRAILING_BLANKS.sub(lambda end: end[1].replace(" ", ""), stream.getvalue())

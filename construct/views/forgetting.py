@@ -75,7 +75,7 @@ def forget_plan_view(plan: ForgetPlan, today: date) -> RenderableType:
 def forget_question(plan: ForgetPlan) -> str:
     """Return the confirmation question; withholding is not called deleting."""
     deletes = plan.words or plan.observations or plan.memories or plan.attachments
-    return "Delete this for good?" if deletes else "Keep this from the model for good?"
+    return "Delete this for good?" if deletes else "Never show this to the model again?"
 
 
 def forgotten_view(forgotten: Forgotten) -> str:

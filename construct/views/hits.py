@@ -1,4 +1,4 @@
-"""Render search hits for the terminal. `search.py` renders them for other programs."""
+"""Render search hits for the terminal. `search.py` renders them as plain lines and JSON."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -72,6 +72,7 @@ class _Hits:
         )
 
     def _excerpt(self, text: str, columns: int) -> Text:
+        # `excerpt` counts characters, but those of some scripts are two columns wide.
         size = columns * len(text) // max(1, cell_len(text))
         shown = Text(excerpt(text, self.words, size, self.pieces))
         for begin, end in word_spans(shown.plain, self.words, self.pieces):

@@ -21,7 +21,7 @@ from construct.store.records import Memory, Message, Observation
 from construct.text import one_line
 from construct.views.widgets import Prose, grid
 from construct.views.words import counted, day, listed, when
-from construct.vocabulary import MemoryOrigin, Stance
+from construct.vocabulary import MemoryOrigin, Settled, Stance
 
 _STANCES: Mapping[str, str] = {Stance.ASSISTANT: "the assistant's words"}
 _MAX_RELATIONS, _MAX_RELATIONS_BELOW = 40, 6
@@ -43,7 +43,7 @@ def memory_list_view(
     kept = memory_list.memories if memories is None else memories
     parts: list[RenderableType] = []
     if kept:
-        parts = [Text("Kept for good", style="heading3"), memory_table(kept)]
+        parts = [Text("Kept on request", style="heading3"), memory_table(kept)]
     shown = memory_list.observations[-most:] if most else memory_list.observations
     for on_day, group in groupby(shown, key=lambda o: o.observation_date):
         parts += [Text()] if parts else []
@@ -173,6 +173,16 @@ def observation_line(o: Observation, today: date) -> str:
     return shown_line(o) + (f"  [{', '.join(marks)}]" if marks else "")
 
 
+def settled_text(how: Settled, new: Observation, today: date) -> str:
+    """Return the message that an item is done or cancelled, naming its new observation."""
+    return f"Marked as {how}:\n{observation_line(new, today)}"
+
+
+def moved_text(new: Observation, today: date) -> str:
+    """Return the message that an item was moved, naming its new observation."""
+    return f"Moved to {new.referenced_date}:\n{observation_line(new, today)}"
+
+
 def observation_table(
     observations: Sequence[Observation], today: date, most: int | None = None
 ) -> Table:
@@ -284,7 +294,7 @@ def _counts(memory_list: MemoryList, kept: Sequence[Memory]) -> Iterator[str]:
         (sum(o.state == "pending" for o in shown), "pending"),
         (sum(outcome_unknown(o, memory_list.today) for o in shown), "outcome unknown"),
         (sum(bool(o.pinned) for o in shown), "pinned"),
-        (len(kept), "kept for good"),
+        (len(kept), "kept on request"),
     ):
         if number:
             yield f"{number:,} {label}"

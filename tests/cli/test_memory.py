@@ -468,7 +468,7 @@ def test_on_a_terminal_the_list_is_the_chats(lived: Program) -> None:
     finally:
         terminal.close()
     assert "The alarm code is 9917" in shown
-    assert "1 kept for good" in shown
+    assert "1 kept on request" in shown
     assert not [one for one in promoted if one in shown]
     assert "2 older not shown: a larger --limit" in shown
     assert "\nyesterday." in shown
@@ -563,6 +563,9 @@ def test_search_can_be_narrowed_to_whose_words(program: Program, life: Life) -> 
     wrong = program.run("memory", "search", "ferry", "--by", "mother")
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert "--by user" in wrong.stderr
+    unknown = program.run("memory", "search", "ferry", "--since", "2030")
+    assert unknown.returncode == 0
+    assert unknown.stderr.startswith("--since was searched as a word")
 
 
 def test_search_says_which_spelling_it_searched(program: Program, life: Life) -> None:

@@ -23,25 +23,45 @@ above = ("construct.memory", "construct.llm", "construct.chat")
 print([name for name in sys.modules if name.startswith(above)])
 """
 
+_AGENDA = """
+import sys
+from construct.cli.run import run
+run(["agenda"])
+unneeded = {"rich.tree", "construct.views.memory", "construct.views.markdown"}
+print(sorted(unneeded & sys.modules.keys()))
+"""
+
 _SEARCH = """
 import sys
 from construct.cli.run import run
 run(["memory", "search", "tea"])
-print(sorted({"pydantic", "rich", "asyncio", "anthropic", "prompt_toolkit"} & sys.modules.keys()))
+heavy = {"pydantic", "rich", "asyncio", "anthropic", "prompt_toolkit"}
+unneeded = {"construct.memory.shown.view", "construct.memory.shown.forks"}
+print(sorted((heavy | unneeded) & sys.modules.keys()))
 """
 
 
 def test_a_search_is_light(program: Program) -> None:
-    """A search in a pipe imports no terminal, no model client and no pydantic."""
+    """A search in a pipe imports no terminal, no model client and nothing of a turn."""
     program.run("memory", "add", "Tea at five")
+    assert _last_line(program, _SEARCH) == "[]"
+
+
+def test_the_agenda_is_light(program: Program) -> None:
+    """A list of the agenda imports nothing that shows observations."""
+    program.run("memory", "add", "Tea at five")
+    assert _last_line(program, _AGENDA) == "[]"
+
+
+def _last_line(program: Program, code: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", _SEARCH],
+        [sys.executable, "-c", code],
         env=program.environment(),
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout.splitlines()[-1] == "[]"
+    return done.stdout.splitlines()[-1]
 
 
 def test_help_needs_nothing_of_what_the_commands_do() -> None:

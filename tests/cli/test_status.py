@@ -153,7 +153,7 @@ def test_the_panel_in_words(program: Program, life: Life) -> None:
     assert "next observation" in shown.stdout
     words = " ".join(shown.stdout.split())
     assert (
-        "will be read again after 3,000 more tokens of talk, or when you run construct compact."
+        "will be read again after 3,000 more tokens of talk, or when you run `construct compact`."
         in words
     )
     assert program.run("status", "--watch").stdout == shown.stdout

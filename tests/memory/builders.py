@@ -13,7 +13,7 @@ from construct.memory.cycles.commit import Compacted, compact, store_extraction,
 from construct.memory.learning.proposals import Extraction, ProposedObservation
 from construct.memory.learning.reflection_checks import Change, ChangeKind, Reflection
 from construct.memory.promotion import remember
-from construct.memory.shown.view import Frame
+from construct.memory.shown.frame import Frame
 from construct.store import cycles
 from construct.store import observations as rows
 from construct.store.conversations import create_conversation, get_watermarks, note_request

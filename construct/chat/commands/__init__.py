@@ -32,7 +32,7 @@ async def _command_choices(chat: Chat) -> Sequence[Choice]:
     choices=_command_choices,
 )
 async def show_help(chat: Chat, out: Output, argument: str) -> None:
-    """Lists the everyday commands, all commands, one with an example, or the keys."""
+    """Shows the everyday commands, all commands, one command in detail, or the keys."""
     registry = all_commands()
     if not argument:
         out.show(everyday_view(registry))

@@ -9,7 +9,8 @@ from construct.memory.agenda import AgendaItem
 from construct.operations import agenda as operations
 from construct.references import parse_reference
 from construct.text import shorten
-from construct.views.agenda import agenda_view, moved_text, settled_text
+from construct.views.agenda import agenda_view
+from construct.views.memory import moved_text, settled_text
 from construct.vocabulary import AgendaState, Settled
 
 _USAGE = "/agenda [ID|done ID|moved ID DAY|cancelled ID]"

@@ -114,7 +114,8 @@ async def rename(chat: Chat, out: Output, argument: str) -> None:
 async def fork(chat: Chat, out: Output, argument: str) -> None:
     """Both conversations keep what was said so far.
 
-    From now on, neither sees what is said in the other.
+    Messages that follow are not shared. What is learned in one is known in the other
+    too, unless CONSTRUCT_SCOPE is conversation.
     """
     chat.refuse_in_private()
     here = chat.conversation_id

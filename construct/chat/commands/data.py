@@ -112,6 +112,9 @@ def _export_target(argument: str) -> tuple[Path, str]:
         return Path(name.strip()).expanduser(), last
     if not argument or argument in FORMATS:
         raise UsageError("Usage: /export FILE [FORMAT]")
+    has_file_ending = Path(name).suffix[1:2].isalpha()
+    if has_file_ending and last.isalpha():  # "~/talk.md html", but not "~/v1.2 copy/talk"
+        raise UsageError(f"Unknown format: {last}\nUse one of {', '.join(FORMATS)}.")
     path = Path(argument).expanduser()
     return path, _FORMAT_OF.get(path.suffix.lower(), "jsonl")
 

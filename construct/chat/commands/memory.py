@@ -101,7 +101,7 @@ async def recall(chat: Chat, out: Output, argument: str) -> None:
         out.say(unsearched_view(left))
 
 
-@group.command("/remember TEXT", "keep one thing for good", example="/remember Rosa sings alto.")
+@group.command("/remember TEXT", "store a memory yourself", example="/remember Rosa sings alto.")
 async def remember(chat: Chat, out: Output, argument: str) -> None:
     """Keeps your own words at once. No model is asked, and no reflection changes them."""
     if not argument:

@@ -133,7 +133,9 @@ class Registry:
 
     def unknown(self, name: str) -> str:
         """Return the error message for a name that is not a command."""
-        begun = [known for known in self.names if name and known.startswith(name.lower())]
+        if not any(map(str.isalpha, name)):  # "/", "/?"
+            return f"Unknown command /{shorten(name, 40)}. /help lists the commands."
+        begun = [known for known in self.names if known.startswith(name.lower())]
         nearest = (
             _MEANT.get(name.lower(), "").split()
             or begun

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from construct.memory.learning.proposals import Extraction, ProposedObservation
 from construct.memory.learning.reflection_checks import Reflection
 from construct.memory.promotion import promote
+from construct.memory.shown.frame import Frame
 from construct.memory.shown.lines import line_tokens, note_columns
 from construct.memory.shown.transcript import window_start
-from construct.memory.shown.view import Frame, take_in
+from construct.memory.shown.view import take_in
 from construct.store import forget_requests, provenance
 from construct.store import observations as stored_observations
 from construct.store.conversations import (

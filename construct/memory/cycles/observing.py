@@ -58,12 +58,12 @@ _MAX_QUERY_WORDS = 40
 _MAX_CANDIDATES, _MAX_PLANS = 80, 20
 """Known notes that are read of each kind, before those that fit are chosen."""
 _MAX_PDF_TOKENS = 20_000
-"""About ten pages. Of a longer PDF the observer knows what the conversation says of it."""
+"""About ten pages. The observer is not sent longer PDFs."""
 _QUOTE_LENGTH = 120
 """Characters of a note that are quoted in a cycle's problems."""
 
 Find = Callable[[sqlite3.Connection, int], list[Message]]
-"""Returns which messages of a conversation should be observed."""
+"""Returns the messages of a conversation that should be observed."""
 
 
 async def run_observer(runner: CycleRunner, conversation_id: int, find: Find) -> int | None:
@@ -103,7 +103,7 @@ def material(db: sqlite3.Connection, messages: Sequence[Message], model: Model |
 
 
 def _is_shown(file: File, model: Model) -> bool:
-    """Return whether the observer is sent the file itself, not only its text or its line."""
+    """Return whether the observer is sent the file itself."""
     kind = AttachmentKind.of(file.media_type)
     is_short = kind is AttachmentKind.IMAGE or file.tokens <= _MAX_PDF_TOKENS
     return kind is not AttachmentKind.TEXT and kind in model.reads and is_short
@@ -159,17 +159,17 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
     async def work(self, batch: _Batch, account: Account) -> Extraction:
         rules = await asyncio.to_thread(read_rules, self.config.rules_file)
         reading = Reading(
-            batch.read.messages,
-            batch.before,
-            batch.known,
-            self.config.clock,
+            messages=batch.read.messages,
+            before=batch.before,
+            known=batch.known,
+            clock=self.config.clock,
             wishes=rules.prose,
             pictures=batch.read.pictures,
         )
-        found = await observe(self.model, reading, account)
-        if self.model is None or not any(line.replaces for line in found.observations):
-            return found
-        return await _with_agreed_replacements(self.model, found, batch, rules, account)
+        extraction = await observe(self.model, reading, account)
+        if self.model is None or not any(line.replaces for line in extraction.observations):
+            return extraction
+        return await _with_agreed_replacements(self.model, extraction, batch, rules, account)
 
     def commit(
         self, db: sqlite3.Connection, cycle: RunningCycle[_Batch], found: Extraction, now: str
@@ -206,11 +206,11 @@ async def _with_agreed_replacements(
         else:
             content = by_id[stale_id].content[:_QUOTE_LENGTH]
             account.problems.append(f"kept “{content}”, not outdated: {wrong}")
-    observations = []
+    checked = []
     for line in found.observations:
         replaces = tuple(i for i in line.replaces if i in agreed and newer[i] == line)
-        observations.append(replace(line, replaces=replaces, borrowed=line.replaces))
-    return replace(found, observations=tuple(observations))
+        checked.append(replace(line, replaces=replaces, borrowed=line.replaces))
+    return replace(found, observations=tuple(checked))
 
 
 def _why_not_replaced(
@@ -270,5 +270,7 @@ def fallback_reason(
         return None
     if is_over_limit(db, config):
         return "the budget is spent, so the end of that conversation was read without a model"
-    why = json.loads(cycle.notes)[-1].rstrip(".") if cycle.notes else "it gave no usable answer"
+    if not cycle.notes:  # nothing in the batch was for a model to read
+        return None
+    why = json.loads(cycle.notes)[-1].rstrip(".")
     return f"the worker model failed, so the last batch was read without a model ({why})"

@@ -1,4 +1,4 @@
-"""Run a reflector cycle: replace observations by fewer and shorter ones."""
+"""Run a reflector cycle: replace observations with fewer and shorter ones."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -24,17 +24,14 @@ from construct.store.forbidden import left_out_note
 from construct.store.records import Observation
 from construct.vocabulary import CycleKind, CycleStatus, Step
 
-_MUCH_LEFT = 0.75
-"""A reflection that leaves more than this share of the tokens took little away.
-
-The next one then waits until they have grown.
-"""
+_MAX_SHARE_LEFT = 0.75
+"""Share of the tokens. If a reflection leaves more, the next waits until there are more notes."""
 
 
 async def run_reflector(runner: CycleRunner, conversation_id: int) -> Reflection | None:
-    """Condense what is active in a conversation's scope.
+    """Condense the active observations in a conversation's scope.
 
-    None when there is nothing, or another process is at it.
+    None if there is nothing to condense, or another process is condensing.
     """
     home = reflector_scope(runner.config.scope, conversation_id)
     model = await runner.affordable_model()
@@ -62,10 +59,10 @@ class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
         active = stored_observations.active_in_scope(db, reach(db, scope, self.conversation_id))
         if scope == "conversation":
             active = condensable(db, self.conversation_id, active)
-        # A line made of what the user has asked to forget would go on saying it.
+        # A new line made from notes the user asked to forget would keep their content.
         unwanted = forget_requests.not_yet_withheld(db)
         active = [o for o in active if o.id not in unwanted]
-        # By rule all may be read each time: it costs nothing.
+        # Without a model, reading everything each time costs nothing.
         read_until = ""
         if self.model is not None:
             read_until = cycles.answered_until(db, CycleKind.REFLECTOR, self.home)
@@ -99,7 +96,7 @@ class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
                 *([left_out_note(forbidden)] if forbidden else []),
                 *_notes(found, cycle.batch.given),
             ],
-            base_tokens=left if left > _MUCH_LEFT * before else None,
+            base_tokens=left if left > _MAX_SHARE_LEFT * before else None,
             count=len(found.superseded),
         )
 

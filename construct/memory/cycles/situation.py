@@ -1,4 +1,4 @@
-"""Read from the database the state that the policy decides on."""
+"""Read the state of a conversation from which the policy decides what is due."""
 
 import sqlite3
 from dataclasses import replace
@@ -26,9 +26,9 @@ from construct.vocabulary import CycleKind, CycleStatus, Role
 def unobserved(
     db: sqlite3.Connection, conversation_id: int, *, until: int = LAST, at_rest: bool
 ) -> list[Message]:
-    """Return what an observer may read now of a conversation, up to a message.
+    """Return the messages that an observer may read now, up to and including `until`.
 
-    The user's messages at the end, not answered yet, are left out unless `at_rest`.
+    User messages at the end that have no answer yet are left out unless `at_rest`.
     """
     observed = get_watermarks(db, conversation_id).observed
     messages = live_messages(db, conversation_id, observed, until)
@@ -55,20 +55,20 @@ def read_window(
 ) -> Situation:
     """Return the situation without the counts that only reflecting needs.
 
-    Counting all observations takes longer the more there are.
+    Those counts get slower as observations accumulate.
     """
-    marks = get_watermarks(db, conversation_id)
-    unobserved_tokens, own_tokens = unobserved_and_window_tokens(db, conversation_id, marks)
+    watermarks = get_watermarks(db, conversation_id)
+    unobserved_tokens, own_tokens = unobserved_and_window_tokens(db, conversation_id, watermarks)
     conversation = get_conversation(db, conversation_id)
     inherited_tokens = sum(m.token_count for m in inherited_window(db, conversation))
     last_request = conversation.last_request_at
     last = from_text(last_request) if last_request else None
-    window = live_messages(db, conversation_id, marks.window)
+    window = live_messages(db, conversation_id, watermarks.window)
     return Situation(
         unobserved_tokens=unobserved_tokens,
         window_tokens=own_tokens + inherited_tokens,
-        compactable=marks.observed > marks.compacted
-        or window_start(window, marks, config.retained) > marks.window
+        compactable=watermarks.observed > watermarks.compacted
+        or window_start(window, watermarks, config.retained) > watermarks.window
         or stored_observations.has_pending(db, conversation_id),
         held=held_tokens(db, conversation_id, config) > 0,
         cold=is_cold(last, conversation.cache_life, config.clock.now()),
@@ -77,9 +77,9 @@ def read_window(
 
 
 def held_tokens(db: sqlite3.Connection, conversation_id: int, config: MemoryConfig) -> int:
-    """Return how many tokens of talk are missing until undone messages are read again.
+    """Return how many more tokens of messages it takes until undone messages are observed again.
 
-    0 when none are held back.
+    0 if no messages are held back.
     """
     observed = get_watermarks(db, conversation_id).observed
     last = cycles.last_over_live_messages(db, conversation_id)
@@ -96,7 +96,7 @@ def holds_against(
 ) -> bool:
     """Return whether messages undone in a conversation are held back in its fork too.
 
-    Messages said since in either of them count as new.
+    Messages sent since then, in either conversation, count as new.
     """
     undone = cycles.last_over_live_messages(db, parent_id)
     since = (undone and undone.reverted_at) or ""
@@ -106,7 +106,7 @@ def holds_against(
 
 
 def reflect_from(db: sqlite3.Connection, conversation_id: int, config: MemoryConfig) -> int:
-    """Return the active tokens at which another reflection may run."""
+    """Return how many active tokens it takes for another reflection to run."""
     last = cycles.last_cycle(
         db, CycleKind.REFLECTOR, reflector_scope(config.scope, conversation_id)
     )

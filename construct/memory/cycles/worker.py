@@ -1,7 +1,7 @@
 """Run due memory work in the background, one cycle after the other.
 
-The policy decides before every step what is due, so it does not matter which process
-does the work or how often this is called.
+The policy decides before every step what is due, so any process may do the work, and
+calling this often does no harm.
 """
 
 import asyncio

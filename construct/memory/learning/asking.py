@@ -1,4 +1,4 @@
-"""Call a worker model and keep account of the calls of one cycle."""
+"""Call a worker model, and record the calls and problems of one cycle."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -9,18 +9,18 @@ from construct.llm.types import Model, WorkReply, WorkRequest
 from construct.store.usage import Call
 from construct.tokens import Usage
 
-_LONGEST_LINE = 10_000
-"""Characters; a longer line shows that the model repeats itself."""
-_WINDOW = 200
+_MAX_LINE_LENGTH = 10_000
+"""Characters. A longer line means that the model repeats itself."""
+_SAMPLE_LENGTH = 200
 """Characters of a sample."""
 _SAMPLES = 50
-_LEAST_WINDOWS = 10
-"""Shorter answers, in windows, are not sampled."""
+_MIN_SAMPLES = 10
+"""Answers shorter than this many samples are not checked."""
 _REPEATED_SHARE = 0.4
 """Share of samples that must occur again for an answer to repeat itself."""
 
 
-async def _nobody_listens(_purpose: str) -> None:
+async def _ignore_call(_purpose: str) -> None:
     pass
 
 
@@ -29,7 +29,7 @@ class Account:
     """The calls made so far for one cycle, and the problems they had."""
 
     purpose: str
-    on_call: Callable[[str], Awaitable[None]] = _nobody_listens
+    on_call: Callable[[str], Awaitable[None]] = _ignore_call
     """Called with the purpose of each call before it is made."""
     calls: list[Call] = field(default_factory=list)
     attempts: int = 0
@@ -71,22 +71,22 @@ async def ask(
 def repeats_itself(answer: str) -> str | None:
     """Return why an answer looks like endless repetition, or None if it does not.
 
-    An answer repeats itself if a line is longer than `_LONGEST_LINE`, or if more than
+    An answer repeats itself if a line is longer than `_MAX_LINE_LENGTH`, or if more than
     40 % of about 50 samples of 200 characters occur again. Mastra's observer samples
     answers the same way (seeds/003, section 15).
     """
-    if any(len(line) > _LONGEST_LINE for line in answer.splitlines()):
+    if any(len(line) > _MAX_LINE_LENGTH for line in answer.splitlines()):
         return "the answer has a line that does not end"
     text = " ".join(answer.split())
-    if len(text) < _LEAST_WINDOWS * _WINDOW:
+    if len(text) < _MIN_SAMPLES * _SAMPLE_LENGTH:
         return None
-    starts = range(0, len(text) - _WINDOW, max(1, (len(text) - _WINDOW) // _SAMPLES))
-    windows = [text[start : start + _WINDOW] for start in starts]
+    starts = range(0, len(text) - _SAMPLE_LENGTH, max(1, (len(text) - _SAMPLE_LENGTH) // _SAMPLES))
+    samples = [text[start : start + _SAMPLE_LENGTH] for start in starts]
     repeated = sum(
-        text.find(window) < start or text.find(window, start + 1) > 0
-        for start, window in zip(starts, windows, strict=True)
+        text.find(sample) < start or text.find(sample, start + 1) > 0
+        for start, sample in zip(starts, samples, strict=True)
     )
-    return "the answer repeats itself" if repeated > _REPEATED_SHARE * len(windows) else None
+    return "the answer repeats itself" if repeated > _REPEATED_SHARE * len(samples) else None
 
 
 def sound_part(answer: str) -> str:
@@ -100,7 +100,7 @@ def sound_part(answer: str) -> str:
     kept = []
     for line in answer.splitlines(keepends=True):
         words = " ".join(line.split())
-        if len(line) > _LONGEST_LINE or words in seen:
+        if len(line) > _MAX_LINE_LENGTH or words in seen:
             break
         seen |= {words} - {""}
         kept.append(line)

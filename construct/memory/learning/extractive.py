@@ -1,8 +1,8 @@
 """Observe by fixed rules, without a worker model.
 
-It keeps the user's own sentences, word for word, that hold a name, a number, a date or
-a statement in the first person. It understands no grammar: missing something is better
-than misreading it. No I/O.
+It keeps, word for word, the user's own sentences that contain a name, a number, a date
+or a statement in the first person. It does not parse grammar: it would rather miss
+something than misread it. No I/O.
 """
 
 import re
@@ -31,14 +31,18 @@ from construct.text import one_line, shorten
 from construct.tokens import by_bytes
 from construct.vocabulary import Priority, Role, Stance
 
-_LONGEST_MESSAGE = 100_000
-_LONGEST_SENTENCE = 400
+_MAX_MESSAGE_LENGTH = 100_000
+"""Characters of a message that are read."""
+_MAX_SENTENCE_LENGTH = 400
+"""Characters. Longer sentences are skipped."""
 _TOKENS_PER_OBSERVATION = 15
-_FEWEST = 5  # limit of observations from even the shortest batch
+_MIN_OBSERVATION_LIMIT = 5
+"""Observations allowed even from the shortest batch."""
 _A_YEAR = timedelta(days=366)
 _TITLE_LENGTH = 40
+"""Characters of a conversation's title."""
 
-_SAYS_LITTLE = NOTE_STOP_WORDS | SMALL_TALK
+_UNINFORMATIVE = NOTE_STOP_WORDS | SMALL_TALK
 _QUESTION = re.compile(
     r"(?:[?？؟⸮፧՞]|[α-ωά-ώ];)\W*$|(?:[吗嗎]|すか|したか)\W*$"
     r"|^\W*(?:(?:what|who|whose|which|when|where|why|how)\b.*?\b)?"
@@ -65,47 +69,53 @@ _TO_BE_KEPT = re.compile(
 
 def extract(messages: Sequence[Message], clock: Clock) -> Extraction:
     """Return the most informative of the user's own sentences as observations, in order."""
-    found: dict[tuple[str, str], tuple[float, ProposedObservation]] = {}
+    by_sentence: dict[tuple[str, str], tuple[float, ProposedObservation]] = {}
     for message in messages:
-        text = message.content[:_LONGEST_MESSAGE]
+        text = message.content[:_MAX_MESSAGE_LENGTH]
         if message.role != Role.USER or _NOT_TO_BE_KEPT.search(text):
             continue
         day = clock.day(message.created_at)
         for sentence in map(one_line, split_sentences(own_text(text))):
-            scored = _observed(sentence, message.id, day)
+            scored = _scored_observation(sentence, message.id, day)
             if scored is None:
                 continue
             score, observation = scored
             key = sentence.casefold(), observation.observation_date
-            if key in found:
-                sources = dict.fromkeys((*found[key][1].sources, message.id))
-                observation = replace(found[key][1], sources=tuple(sources))
-            found[key] = score, observation
-    size = sum(by_bytes(message.content[:_LONGEST_MESSAGE]) for message in messages)
-    limit = max(_FEWEST, size // _TOKENS_PER_OBSERVATION)
-    best = dict.fromkeys(sorted(found, key=lambda key: -found[key][0])[:limit])
-    title = next((shorten(found[key][1].content, _TITLE_LENGTH) for key in best), None)
+            if key in by_sentence:
+                sources = dict.fromkeys((*by_sentence[key][1].sources, message.id))
+                observation = replace(by_sentence[key][1], sources=tuple(sources))
+            by_sentence[key] = score, observation
+    size = sum(by_bytes(message.content[:_MAX_MESSAGE_LENGTH]) for message in messages)
+    limit = max(_MIN_OBSERVATION_LIMIT, size // _TOKENS_PER_OBSERVATION)
+    best = dict.fromkeys(sorted(by_sentence, key=lambda key: -by_sentence[key][0])[:limit])
+    title = next((shorten(by_sentence[key][1].content, _TITLE_LENGTH) for key in best), None)
     return Extraction(
-        tuple(found[key][1] for key in found if key in best), title=title, by_rule=True
+        tuple(by_sentence[key][1] for key in by_sentence if key in best), title=title, by_rule=True
     )
 
 
-def _observed(
+def _scored_observation(
     sentence: str, message_id: int, day: date
 ) -> tuple[float, ProposedObservation] | None:
     """Return a sentence's score and its observation, or None if it is not kept."""
-    said = set(words(sentence))
-    telling = len(said - _SAYS_LITTLE)
+    sentence_words = set(words(sentence))
+    informative_count = len(sentence_words - _UNINFORMATIVE)
     names = len(terms(sentence))
     days = mentioned_days(sentence, day)
-    is_own = not FIRST_PERSON.isdisjoint(said) or bool(FIRST_PERSON_UNSPACED.search(sentence))
-    is_kept = telling > 0 if is_own else telling > 1 and (names or days)
-    if not is_kept or len(sentence) > _LONGEST_SENTENCE or not SUPPOSING.isdisjoint(said):
+    is_own = not FIRST_PERSON.isdisjoint(sentence_words) or bool(
+        FIRST_PERSON_UNSPACED.search(sentence)
+    )
+    is_kept = informative_count > 0 if is_own else informative_count > 1 and (names or days)
+    if (
+        not is_kept
+        or len(sentence) > _MAX_SENTENCE_LENGTH
+        or not SUPPOSING.isdisjoint(sentence_words)
+    ):
         return None
-    ahead = next((found for found in days if found > day), None)
-    past = next((found for found in days if found < day), None)
-    stance = _stance(sentence, said, ahead)
-    is_lasting = not LIFE.isdisjoint(said) or bool(LIFE_UNSPACED.search(sentence))
+    ahead = next((mentioned for mentioned in days if mentioned > day), None)
+    past = next((mentioned for mentioned in days if mentioned < day), None)
+    stance = _stance(sentence, sentence_words, ahead)
+    is_lasting = not LIFE.isdisjoint(sentence_words) or bool(LIFE_UNSPACED.search(sentence))
     if stance == Stance.ASKED:
         priority, score = Priority.LOW, -2.0
     elif _TO_BE_KEPT.search(sentence) or (is_own and (is_lasting or ahead)):
@@ -114,7 +124,7 @@ def _observed(
         priority, score = Priority.MEDIUM, 1.0
     else:
         priority, score = Priority.LOW, 0.0
-    score += is_own + min(names, 3) + bool(days) + 0.15 * min(telling, 12)
+    score += is_own + min(names, 3) + bool(days) + 0.15 * min(informative_count, 12)
     if past and day - past > _A_YEAR:  # a birthday, say: not the day that the fact is about
         ahead, past = ahead or past, None
     return score, ProposedObservation(
@@ -127,7 +137,7 @@ def _observed(
     )
 
 
-def _stance(sentence: str, said: set[str], ahead: date | None) -> str:
+def _stance(sentence: str, sentence_words: set[str], ahead: date | None) -> str:
     if _QUESTION.search(sentence):
         return Stance.ASKED
-    return Stance.PLANNED if ahead and not INTENDING.isdisjoint(said) else Stance.STATED
+    return Stance.PLANNED if ahead and not INTENDING.isdisjoint(sentence_words) else Stance.STATED

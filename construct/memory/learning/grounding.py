@@ -1,7 +1,7 @@
 """Check that an observer's line rests on the messages it names. No I/O.
 
-Code proves what it can in any language: that names and numbers occur in the messages,
-and whose words the line rests on (docs/memory.md, "What keeps it correct").
+It checks what code can check in any language: that names and numbers occur in the
+messages, and whose words the line rests on (docs/memory.md, "What keeps it correct").
 """
 
 import re
@@ -25,7 +25,7 @@ _WORDS_FROM_MONTH = 2
 """How far from the name of a month a number may stand to be one of its days."""
 _MONTH_WORDS = MONTHS_ABROAD | frozenset(MONTHS)
 _MIN_STEM, _MAX_ENDING = 3, 2
-"""Letters of a word, and of an ending that it may have in addition."""
+"""The fewest letters of a word, and the most letters of an ending added to it."""
 _CALENDAR = frozenset(
     name
     for month in range(1, 13)
@@ -68,6 +68,8 @@ def ungrounded_terms(content: str, heard: Iterable[str], days: Iterable[str]) ->
 
 def least_stance(content: str, sources: Sequence[Message], heard: Sequence[Message]) -> str:
     """Return the strongest stance that the sources of a fact support.
+
+    The fact gets this one or a weaker one: see `weaker`.
 
     `assistant` if no source is a message of the user. `quoted` if one of its terms, or
     all its words if it has no terms, occur only in lines that begin with `>`, and the

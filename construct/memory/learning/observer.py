@@ -1,7 +1,7 @@
-"""The observer: from a batch of messages to observations, whatever the worker answers.
+"""The observer: turn a batch of messages into observations.
 
-An attempt that fails is made once more, then on both halves in turn. What still fails
-is taken by the extractive worker, so that no batch is ever passed over (docs/memory.md,
+A failed attempt is repeated once, then on each half of the batch. The extractive worker
+reads a half that fails too, so no batch is ever skipped (docs/memory.md,
 "Where an observation comes from").
 """
 
@@ -41,19 +41,22 @@ from construct.store.records import Message, Observation
 from construct.vocabulary import Role, Stance
 
 BATCH_TOKENS = 16_000
-"""Limit of message tokens for one call."""
+"""Maximum tokens of messages in one call."""
 KNOWN_TOKENS = 1_500
-"""Limit of tokens for known notes in a call."""
+"""Maximum tokens of known notes in one call."""
 WISHES_TOKENS = 1_500
-"""Limit of tokens for the user's rules in a call."""
+"""Maximum tokens of the user's rules in one call."""
 _PROMPT_TOKENS = 1_800
-"""Tokens reserved for the prompt itself, which is shorter."""
+"""Tokens reserved for the system prompt, which is in fact shorter."""
 _MIN_ROOM = 200
-"""Tokens for messages, and for the answer, however small the model's window is."""
+"""Minimum tokens for the messages, and for the answer, in a small context window."""
 _REPLY_TOKENS = 8_192
-_MAX_PHRASE, _MAX_TITLE = 400, 80
-"""Characters of a task or suggested response, and of a title."""
+_MAX_PHRASE = 400
+"""Characters of a task or a suggested response."""
+_MAX_TITLE = 80
+"""Characters of a title."""
 _QUOTE_LENGTH = 120
+"""Characters of a rejected line that are quoted in a cycle's problems."""
 _ASK_AGAIN = (
     "A first reading of this noted nothing. Read it once more; "
     "if there is nothing to note, answer so again."
@@ -77,15 +80,15 @@ class Reading:
     wishes: str = ""
     """The user's rules for what is worth a note."""
     earlier: tuple[ProposedObservation, ...] = ()
-    """Notes on earlier messages that are not stored (yet)."""
+    """Notes not stored: from earlier parts of this batch, or earlier in a dry run."""
     known_limit: int = KNOWN_TOKENS
-    """Limit of tokens for notes in the prompt."""
+    """Maximum tokens of notes in the prompt."""
     pictures: Pictures = field(default_factory=dict)
-    """Attachments that the model sees, by message."""
+    """Attachments that the model sees, by message id."""
 
     @property
     def notes(self) -> dict[str, Known]:
-        """The notes in the prompt by anchor; those written a moment ago come first."""
+        """The notes in the prompt by anchor; those from earlier in the batch come first."""
         notes: list[Known] = [*reversed(self.earlier), *self.known]
         fits = fitting(notes, self.known_limit)
         return {f"K{number}": note for number, note in enumerate(fits, 1)}
@@ -102,25 +105,25 @@ class Reading:
 
 
 async def observe(model: Model | None, reading: Reading, account: Account) -> Extraction:
-    """Return what the messages say.
+    """Return the observations that a model finds in the messages.
 
-    Without a model, what the extractive worker finds in them.
+    Without a model, the extractive worker reads them.
     """
     if model is None:
         return await asyncio.to_thread(extract, reading.messages, reading.clock)
     wishes = fitting_wishes(reading.wishes, model)
     added = tokens.count(system_prompt(wishes)) - tokens.count(system_prompt(""))
     reading = replace(reading, wishes=wishes, known_limit=max(0, known_tokens(model) - added))
-    done: list[Extraction] = []
+    extractions: list[Extraction] = []
     for messages in _in_parts(reading.messages, batch_tokens(model)):
-        done.append(await _observe_part(model, reading.part(messages, done), account))
-    return joined(done)
+        extractions.append(await _observe_part(model, reading.part(messages, extractions), account))
+    return joined(extractions)
 
 
 def batch_tokens(model: Model | None) -> int:
     """Return how many tokens of messages one call may read.
 
-    A small window leaves room for prompt and answer.
+    With a small context window it is less, to leave room for the prompt and the answer.
     """
     return BATCH_TOKENS if model is None else min(BATCH_TOKENS, _room(model))
 
@@ -174,27 +177,28 @@ def fitting_wishes(wishes: str, model: Model) -> str:
 
 
 async def _observe_part(model: Model, reading: Reading, account: Account) -> Extraction:
-    """Return what one call's messages say, by rule where every attempt fails."""
-    answer = await _tried_twice(model, reading, account)
+    """Observe the messages of one call; by rule if every attempt fails."""
+    answer = await _attempt_twice(model, reading, account)
     if answer is not None and answer.is_whole:
         return answer
     parts = halves(reading.messages)
     if len(parts) == 1:
         return await _completed_by_rule(answer, reading)
-    done: list[Extraction] = []
+    extractions: list[Extraction] = []
     for messages in parts:
-        half = reading.part(messages, done)
+        half = reading.part(messages, extractions)
         answer = await _attempt(model, half, account)
         if answer is None or not answer.is_whole:
             answer = await _completed_by_rule(answer, half)
-        done.append(answer)
-    return joined(done)
+        extractions.append(answer)
+    return joined(extractions)
 
 
-async def _tried_twice(model: Model, reading: Reading, account: Account) -> Extraction | None:
-    """Return the first whole answer of two attempts, or else the second answer.
+async def _attempt_twice(model: Model, reading: Reading, account: Account) -> Extraction | None:
+    """Return the first complete answer of two attempts, or else the second answer.
 
-    An empty answer to messages in which the user names something is asked for once more.
+    If a complete answer is empty although the user names something, the model is asked
+    once more. That does not count as an attempt.
     """
     answer, failures, remark = None, 0, ""
     while failures < 2:
@@ -211,9 +215,9 @@ async def _tried_twice(model: Model, reading: Reading, account: Account) -> Extr
 
 
 async def _completed_by_rule(broken: Extraction | None, reading: Reading) -> Extraction:
-    """Return the whole lines of a broken answer, and the rest by rule.
+    """Complete an answer that broke off with observations made by rule.
 
-    The extractive worker reads on from the last message that those lines name.
+    The extractive worker continues at the last message that the answer cites.
     """
     if broken is None:
         return await asyncio.to_thread(extract, reading.messages, reading.clock)
@@ -230,16 +234,16 @@ async def _attempt(
     notes = reading.notes
     known = "\n".join(["<known>", *anchored_lines("K", notes.values()), "</known>"])
     size = sum(m.token_count for m in reading.messages)
+    pictures: list[File] = []
+    for message in reading.messages:
+        if message.attached:
+            pictures += reading.pictures.get(message.id, ())
     request = WorkRequest(
         system=system_prompt(reading.wishes),
         user="\n\n".join(part for part in (known if notes else "", text, remark) if part),
         max_tokens=min(_REPLY_TOKENS, _room(model), 1_000 + size),
         hopeless=repeats_itself,
-        pictures=tuple(
-            picture
-            for message in reading.messages
-            for picture in (reading.pictures.get(message.id, ()) if message.attached else ())
-        ),
+        pictures=tuple(pictures),
     )
     reply = await ask(model, request, account)
     if reply is None:
@@ -255,7 +259,7 @@ def _read(
     known: Mapping[str, Known],
     account: Account,
 ) -> Extraction | None:
-    """Read an answer. None if it has no section of observations, or no readable line."""
+    """Parse an answer. None if it has no <observations>, or none of its lines can be read."""
     main = section(answer, "observations")
     if main is None:
         account.problems.append("the answer has no <observations>")
@@ -271,7 +275,7 @@ def _read(
     messages = [anchors[a] for a in to_forget if a in anchors]
     stored, unstored = _stored_and_unstored([known[a] for a in to_forget if a in known])
     messages += [i for o in unstored for i in o.sources]
-    observations = [_grounded(note, reading, anchors, known, account) for note in notes]
+    observations = [_checked_observation(note, reading, anchors, known, account) for note in notes]
     return Extraction(
         observations=tuple(o for o in observations if o is not None),
         current_task=phrase(answer, "task", _MAX_PHRASE),
@@ -284,27 +288,28 @@ def _read(
     )
 
 
-def _grounded(
+def _checked_observation(
     note: ReadNote,
     reading: Reading,
     anchors: Mapping[str, int],
     known: Mapping[str, Known],
     account: Account,
 ) -> ProposedObservation | None:
-    """Return a line with ids instead of anchors, and the stance and date its sources allow.
+    """Return a proposed observation with the stance and date that its sources support.
 
-    None if it has a name or number that its sources do not contain.
+    None if the line has a name or number that its sources do not contain. With a picture
+    or PDF among them that the model saw, it is kept all the same.
     """
     ids = [anchors[a] for a in note.anchors]
     replaced = [known[k] for k in note.replaces]
     stored, unstored = _stored_and_unstored(replaced)
-    heard = _heard(ids, reading)
-    sources = [m for m in heard if m.id in ids]
-    texts = [m.content for m in heard] + [o.content for o in replaced]
-    days = [_day(m, reading) for m in heard]
+    context = _with_preceding(ids, reading)
+    sources = [m for m in context if m.id in ids]
+    texts = [m.content for m in context] + [o.content for o in replaced]
+    days = [_day(m, reading) for m in context]
     for dated in (note, *replaced):
         days += [dated.observation_date, dated.referenced_date or ""]
-    # Code cannot check text that the model read in a picture.
+    # We cannot check what the model read in a picture.
     has_picture = any(m.attached and m.id in reading.pictures for m in sources)
     unsaid = ungrounded_terms(note.content, texts, days)
     if unsaid and not has_picture:
@@ -313,8 +318,8 @@ def _grounded(
             f"left out “{quote}”: its messages do not say {quoted_list(unsaid)}"
         )
         return None
-    supported = least_stance(note.content, sources, heard)
-    if rests_on_files(note.content, sources, heard, days):
+    supported = least_stance(note.content, sources, context)
+    if rests_on_files(note.content, sources, context, days):
         supported = Stance.QUOTED
     allowed = {
         "stance": weaker(note.stance, supported),
@@ -334,12 +339,12 @@ def _day(message: Message, reading: Reading) -> str:
 def _stored_and_unstored(
     notes: Sequence[Known],
 ) -> tuple[list[Observation], list[ProposedObservation]]:
-    """Split notes into stored ones, and those from earlier in the batch."""
+    """Separate stored notes from notes made earlier in the batch."""
     stored = [o for o in notes if isinstance(o, Observation)]
     return stored, [o for o in notes if isinstance(o, ProposedObservation)]
 
 
-def _heard(ids: Sequence[int], reading: Reading) -> list[Message]:
+def _with_preceding(ids: Sequence[int], reading: Reading) -> list[Message]:
     """Return the messages with these ids, each with the two before it.
 
     A large message has several entries, its pieces, all with its id.

@@ -1,4 +1,4 @@
-"""The reflector: condense observations, as far as code and the verifier agree."""
+"""The reflector: condense observations. Code and the verifier check each change."""
 
 import asyncio
 import re
@@ -35,30 +35,33 @@ from construct.prompts import prompt
 from construct.store.records import Observation
 
 INPUT_TOKENS = 16_000
+"""Maximum tokens of observations in one call."""
 TARGET = 0.6
 """Share of its input tokens that a reflector is asked to reduce them to."""
 _KNOWN_TOKENS = 4_000
-"""Tokens of notes that a reflector has read before."""
+"""Maximum tokens of observations in one call that an earlier reflector has read."""
 _REPLY_TOKENS = 8_192
 _WORD = re.compile(r"\w+")
 
 
 async def reflect(
-    model: Model | None, given: Sequence[Observation], said: Said, account: Account
+    model: Model | None, observations: Sequence[Observation], said: Said, account: Account
 ) -> Reflection:
-    """Return what may be committed; nothing may where its `shrinks` is false.
+    """Return the changes that passed all checks; commit them only if `shrinks` is true.
 
-    Without a model that can check its own work only near-duplicates are retired. Else
-    what code or the verifier refused goes back once, with the reasons, and so does an
-    answer that does not shrink.
+    Without a model that can check its own work, only near-duplicates are retired.
+    Otherwise the model gets one chance to correct what code or the verifier refused, or
+    an answer that is not shorter than the notes it replaces.
     """
     if model is None or not is_capable(model):
-        return await asyncio.to_thread(lambda: check_reflection(condense(given, said), given, said))
-    first = await _answered(model, given, said, account)
+        return await asyncio.to_thread(
+            lambda: check_reflection(condense(observations, said), observations, said)
+        )
+    first = await _checked_answer(model, observations, said, account)
     if first is None or first == Reflection() or (first.shrinks and not first.refused):
         return first or Reflection()
     settled = first.changes if first.shrinks else ()
-    second = await _answered(model, given, said, account, _remark(first), settled)
+    second = await _checked_answer(model, observations, said, account, _remark(first), settled)
     if second is None:
         return first
     given_up = tuple(
@@ -70,40 +73,40 @@ async def reflect(
 
 
 def choose(
-    active: Sequence[Observation], read_until: str = "", most: int = INPUT_TOKENS
+    active: Sequence[Observation], read_until: str = "", limit: int = INPUT_TOKENS
 ) -> list[Observation]:
-    """Return the observations for a reflector, oldest first, at most `most` tokens.
+    """Return the observations to condense, oldest first, at most `limit` tokens of them.
 
-    First what was committed after `read_until`, the stored time of the last reading:
-    those condensed least, and of them the oldest. Then some thousand tokens of the
-    rest, what speaks of the same first: a new line may make any old one outdated
-    ("moved to Porto"). Not all of it in a long life: lines that nothing can shorten
-    must not be paid for each time, nor leave no room for new ones. When nothing is new,
-    the rest is read. Pinned lines and the user's own are never given.
+    Observations committed after `read_until`, when a reflector last read any, come
+    first: the least condensed, then the oldest. Up to `_KNOWN_TOKENS` of the others are
+    added, related ones first, since a new observation ("moved to Porto") may make an old
+    one outdated. The limit keeps observations that cannot be shortened from being paid
+    for every time. If there are no new observations, the others are read again.
+    Observations that the user pinned or wrote are never chosen.
     """
     free = sorted((o for o in active if not o.is_protected), key=lambda o: (o.generation, o.id))
     unread = [o for o in free if (o.committed_at or "") > read_until]
-    chosen = list(_fitting(unread or free, most)) or free[:1]
+    chosen = list(_fitting(unread or free, limit)) or free[:1]
     if unread:
         rest = [o for o in free if (o.committed_at or "") <= read_until]
         size = sum(o.token_count for o in chosen)
-        chosen += _fitting(_related(rest, chosen), min(_KNOWN_TOKENS, most - size))
+        chosen += _fitting(_related(rest, chosen), min(_KNOWN_TOKENS, limit - size))
     return sorted(chosen, key=lambda o: (o.observation_date, o.id))
 
 
 def input_tokens(model: Model | None) -> int:
-    """Return the limit of observation tokens for one call."""
+    """Return how many tokens of observations one call may read."""
     return INPUT_TOKENS if model is None else max(200, min(INPUT_TOKENS, model.context_window // 3))
 
 
-def _fitting(observations: Sequence[Observation], most: int) -> Sequence[Observation]:
-    return observations[: tokens.how_many_fit([o.token_count for o in observations], most)]
+def _fitting(observations: Sequence[Observation], limit: int) -> Sequence[Observation]:
+    return observations[: tokens.how_many_fit([o.token_count for o in observations], limit)]
 
 
 def _related(rest: Sequence[Observation], unread: Sequence[Observation]) -> list[Observation]:
-    """Return the observations, those that share rare words with unread ones first."""
+    """Sort observations: those that share rare words with unread ones come first."""
     spread = Counter(word for o in unread for word in _words(o))
-    for o in rest:  # read twice, and not kept: there are ever more of them
+    for o in rest:  # splits each text again below: keeping all words would take too much memory
         spread.update(_words(o) & spread.keys())
     return sorted(
         rest,
@@ -116,21 +119,21 @@ def _words(o: Observation) -> set[str]:
     return set(_WORD.findall(o.content.casefold()))
 
 
-async def _answered(
+async def _checked_answer(
     model: Model,
-    given: Sequence[Observation],
+    observations: Sequence[Observation],
     said: Said,
     account: Account,
     remark: str = "",
     settled: Sequence[Change] = (),
 ) -> Reflection | None:
-    """Return one answer as code and verifier leave it.
+    """Ask for one reflection and return it checked by code and by the verifier.
 
-    None when it could not be had, or not be verified.
+    None if there was no usable answer, or if it could not be verified.
     """
-    size = sum(o.token_count for o in given)
+    size = sum(o.token_count for o in observations)
     target = f"Bring them to at most {int(TARGET * size)} tokens in all."
-    lines = ["<notes>", *anchored_lines("O", given), "</notes>", ""]
+    lines = ["<notes>", *anchored_lines("O", observations), "</notes>", ""]
     lines.append(f"These are about {size} tokens. {target}")
     request = WorkRequest(
         system=prompt("reflector"),
@@ -138,26 +141,31 @@ async def _answered(
         max_tokens=min(_REPLY_TOKENS, model.context_window // 3),
         hopeless=repeats_itself,
     )
-    proposal = await _proposed(model, request, given, account)
+    proposal = await _ask_for_proposal(model, request, observations, account)
     if proposal is None or not proposal.is_whole:
-        proposal = await _proposed(model, request, given, account)
+        proposal = await _ask_for_proposal(model, request, observations, account)
     if proposal is None:
         return None
-    found = await asyncio.to_thread(check_reflection, proposal, given, said, settled)
-    by_id = {o.id: o for o in given}
-    asked = [change for change in found.changes if change.kind != ChangeKind.DROP]
-    answers = await verify(model, [_group(change, by_id) for change in asked], account)
+    checked = await asyncio.to_thread(check_reflection, proposal, observations, said, settled)
+    by_id = {o.id: o for o in observations}
+    to_verify = [change for change in checked.changes if change.kind != ChangeKind.DROP]
+    answers = await verify(model, [_group(change, by_id) for change in to_verify], account)
     if answers is None:
         return None
-    wrong = {change: reason for change, reason in zip(asked, answers, strict=True) if reason}
+    objections = {
+        change: reason for change, reason in zip(to_verify, answers, strict=True) if reason
+    }
     refused = [
-        Refusal(_what(change, by_id), reason, change.retired) for change, reason in wrong.items()
+        Refusal(proposal=_described(change, by_id), reason=reason, kept=change.retired)
+        for change, reason in objections.items()
     ]
-    return Reflection(tuple(c for c in found.changes if c not in wrong), (*found.refused, *refused))
+    return Reflection(
+        tuple(c for c in checked.changes if c not in objections), (*checked.refused, *refused)
+    )
 
 
-async def _proposed(
-    model: Model, request: WorkRequest, given: Sequence[Observation], account: Account
+async def _ask_for_proposal(
+    model: Model, request: WorkRequest, observations: Sequence[Observation], account: Account
 ) -> ReflectionProposal | None:
     reply = await ask(model, request, account)
     if reply is None:
@@ -169,7 +177,7 @@ async def _proposed(
         return None
     if not main.is_closed:
         account.problems.append("the answer broke off")
-    anchors = {f"O{number}": o.id for number, o in enumerate(given, 1)}
+    anchors = {f"O{number}": o.id for number, o in enumerate(observations, 1)}
     notes = read_notes(main.lines, "O", anchors)
     if unread := len(main.lines) - len(notes):
         account.problems.append(f"lines of the answer that could not be read: {unread}")
@@ -194,6 +202,7 @@ async def _proposed(
 
 
 def _remark(first: Reflection) -> str:
+    """Tell the model what was wrong with its first answer."""
     if not first.shrinks and not first.refused:
         return (
             "Your last answer was not shorter than the notes it replaced. "
@@ -201,11 +210,13 @@ def _remark(first: Reflection) -> str:
         )
     refused = [f"- refused: {refusal.proposal} ({refusal.reason})" for refusal in first.refused]
     rest = "The rest of your answer is taken: do not repeat it. " if first.shrinks else ""
-    again = (
+    request_again = (
         "Give what was refused again where you can correct it; "
         "leave those notes alone where you cannot."
     )
-    return "\n".join(["", "Of your last answer this was refused:", *refused, f"{rest}{again}"])
+    return "\n".join(
+        ["", "Of your last answer this was refused:", *refused, f"{rest}{request_again}"]
+    )
 
 
 def _group(change: Change, by_id: Mapping[int, Observation]) -> Group:
@@ -214,7 +225,8 @@ def _group(change: Change, by_id: Mapping[int, Observation]) -> Group:
     return Group(change.kind, tuple(by_id[i] for i in change.retired), result)
 
 
-def _what(change: Change, by_id: Mapping[int, Observation]) -> str:
+def _described(change: Change, by_id: Mapping[int, Observation]) -> str:
+    """Describe a change for a refusal: its new line, or the note that stays."""
     if change.line:
         return plain_line(change.line)
     stays = by_id[change.stays or 0].content[:80]
@@ -222,9 +234,9 @@ def _what(change: Change, by_id: Mapping[int, Observation]) -> str:
 
 
 def condense(observations: Sequence[Observation], said: Said) -> ReflectionProposal:
-    """Return a proposal that retires near-duplicates, without a worker model.
+    """Propose by rule, without a worker model, to retire near-duplicates.
 
-    Its pairs are (the one to retire, the one that stays).
+    The pairs in `same` are (id to retire, id that stays).
     """
     staying: dict[Hashable, int] = {}
     same: list[tuple[int, int]] = []

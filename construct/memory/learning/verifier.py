@@ -1,7 +1,7 @@
-"""The verifier: another call of the worker model that checks a condensed line.
+"""The verifier: a separate call of the worker model that checks proposed changes.
 
-It sees only the notes and the line, not who wrote it or why (docs/memory.md, "What
-keeps it correct").
+It sees only the notes and what is to replace them, not who proposed it or why
+(docs/memory.md, "What keeps it correct").
 """
 
 import re
@@ -16,9 +16,10 @@ from construct.prompts import prompt
 from construct.vocabulary import Purpose
 
 _REPLY_TOKENS = 8_192
-_TOKENS_A_GROUP = 80
-_LONGEST_REASON = 300
+_TOKENS_PER_GROUP = 80
+_MAX_REASON_LENGTH = 300
 _ATTEMPTS = 2
+# For example "2 no: the date is missing" or "- group 3: yes".
 _CHECK = re.compile(
     r"(?:[-*•] )?(?:group )?(\d{1,4})[.):]? (yes|no)\b[\s,;:.–—-]*(.*)", re.IGNORECASE
 )
@@ -38,15 +39,15 @@ async def verify(
 ) -> list[str | None] | None:
     """Return for each group what is wrong with it, or None if nothing is.
 
-    A group that the verifier does not answer counts as wrong. Returns None if every
-    call failed.
+    A group that the verifier does not answer counts as wrong. Returns None if no call
+    brought a readable answer.
     """
     if not groups:
         return []
-    needed = 500 + _TOKENS_A_GROUP * len(groups)
+    needed = 500 + _TOKENS_PER_GROUP * len(groups)
     request = WorkRequest(
         system=prompt("verifier"),
-        user="\n".join(_group(number, group) for number, group in enumerate(groups, 1)),
+        user="\n".join(_group_text(number, group) for number, group in enumerate(groups, 1)),
         max_tokens=min(_REPLY_TOKENS, model.context_window // 3, needed),
         hopeless=repeats_itself,
     )
@@ -56,7 +57,7 @@ async def verify(
         if reply is None:
             continue
         checks = section(reply.text, "checks")
-        answers = _read(checks, len(groups)) or answers
+        answers = _read_checks(checks, len(groups)) or answers
         if checks is not None and checks.is_closed and answers:
             break
         account.problems.append("the verifier's answer broke off or could not be read")
@@ -67,14 +68,14 @@ async def verify(
     ]
 
 
-def _group(number: int, group: Group) -> str:
+def _group_text(number: int, group: Group) -> str:
     opening = f'<group n="{number}" is="{group.kind}">'
     result = f"=> {plain_line(group.result)}"
     return "\n".join([opening, *map(plain_line, group.notes), result, "</group>"])
 
 
-def _read(checks: Section | None, count: int) -> dict[int, str | None]:
-    """Return what is wrong by group number, None for a yes; empty without answers.
+def _read_checks(checks: Section | None, count: int) -> dict[int, str | None]:
+    """Return by group number what is wrong, or None for a yes; empty without answers.
 
     If a group has several answers, a no wins. A yes with words after it counts as a no:
     they are probably an objection.
@@ -85,7 +86,7 @@ def _read(checks: Section | None, count: int) -> dict[int, str | None]:
         if match is None or not 1 <= int(match[1]) <= count:
             continue
         is_yes = match[2].lower() == "yes" and not match[3]
-        objection = None if is_yes else match[3][:_LONGEST_REASON] or "the verifier said no"
+        objection = None if is_yes else match[3][:_MAX_REASON_LENGTH] or "the verifier said no"
         number = int(match[1])
         objections[number] = objections.get(number) or objection
     return objections

@@ -1,9 +1,11 @@
 """Find passages of earlier conversations that bear on the newest message.
 
-They are added to the prompt without the model asking for them, and without calling a
-model. A passage must have the rarest word of a sentence in the message, and enough of
-the sentence's other words that chance does not explain it. The cost does not grow with
-the database, because counting words and reading rows both stop at a limit.
+They are added to the prompt without the model asking for them, and no language model is
+called. A passage must have the rarest word of a sentence in the message, and enough of
+the sentence's other words that chance does not explain it. If search by meaning is set
+up, a similar meaning can make up for some of these words, or for all of them. The cost
+of the search by words does not grow with the database, because counting words and
+reading rows both stop at a limit.
 """
 
 import math
@@ -95,7 +97,7 @@ class DocumentFrequency:
 
 
 class _Passage(NamedTuple):
-    """A passage and the weight of its words, by which passages of sentences are compared."""
+    """A passage and its weight, which compares it with those of other sentences."""
 
     weight: float
     hit: Hit

@@ -52,7 +52,7 @@ class Query:
     """A parsed query."""
 
     words: tuple[str, ...]
-    """Folded content words, one of each stem. If there are none, the stop words."""
+    """Folded content words, one form of each. If there are none, the stop words."""
     phrases: tuple[str, ...]
     """Quoted words, which must occur verbatim."""
     pieces: tuple[str, ...]
@@ -60,7 +60,7 @@ class Query:
     possible_names: frozenset[str]
     """The capitalised words, or all words if none is capitalised."""
     role: str | None
-    """Whose words are meant, judged by "I" and "you"."""
+    """Whose words are meant (`user` or `assistant`), by "I" and "you"; None if unclear."""
     asks_when: bool
     """Whether the query asks for a time, with "when" or "how long"."""
     dates: tuple[Period, ...]

@@ -14,7 +14,7 @@ from construct import tokens
 from construct.language.periods import is_when
 from construct.memory.shown.escaping import TAGS, inline, unescape
 from construct.store.records import Observation
-from construct.store.shown import Line
+from construct.store.shown import ShownLine
 from construct.text import one_line, storable
 from construct.vocabulary import Priority, Stance
 
@@ -50,7 +50,7 @@ class NoteFields:
     """The first day of a reflection's sources, if it differs from `observation_date`."""
 
 
-Note = NoteFields | Observation | Line
+Note = NoteFields | Observation | ShownLine
 """An observation that can be written as a line: proposed, stored or parsed."""
 N = TypeVar("N", bound=Note)
 

@@ -1,44 +1,36 @@
 """Choose the blocks of observations that a conversation's model is shown.
 
-The blocks do not change between compactions, to keep the prompt cache. They change
-earlier only if an observation in them is no longer active (superseded elsewhere, edited,
-forgotten), since the prefix has changed then anyway.
+The blocks do not change between compactions, to keep the prompt cache, with two
+exceptions. If an observation in them is no longer active (superseded elsewhere, edited,
+forgotten), the prefix has to change anyway, so they are chosen again. And an undo adds
+the observations that it makes active again.
 """
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from construct.memory.shown.forks import reach
+from construct.memory.shown.frame import Frame
 from construct.store import shown
 from construct.store.observations import by_urgency, in_scope
 from construct.store.records import Observation
-from construct.store.shown import Line
+from construct.store.shown import ShownLine
 from construct.vocabulary import Scope
 
 _PACK_TO = 0.75
 """Share of the budget that packing fills, so that it is not exceeded again soon."""
 
-Blocks = tuple[tuple[Observation | Line, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """Settings that decide which observations may be shown, and how many."""
-
-    scope: str
-    budget: int
-    """Tokens of all observations together."""
+Blocks = tuple[tuple[Observation | ShownLine, ...], ...]
 
 
 def current_blocks(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Blocks:
-    """Return the shown blocks; if an observation in them is not active, take in anew."""
+    """Return the shown blocks, or choose them again if an observation in them is not active."""
     current = shown.shown(db, conversation_id)
     return current.blocks if current.all_active else take_in(db, conversation_id, frame)
 
 
 def take_in(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Blocks:
-    """Show all active observations in scope, new ones in a block of their own.
+    """Choose the blocks again: all active observations in scope, new ones in a last block.
 
     If they exceed the budget, all are packed again, including those left out earlier.
     Returns the blocks.

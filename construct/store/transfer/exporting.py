@@ -26,7 +26,7 @@ FORMATS = ("jsonl", "sqlite", "markdown")
 def write_export(
     db: sqlite3.Connection,
     db_path: Path,
-    form: str,
+    file_format: str,
     target: Path | None,
     stdout: TextIO | None = None,
     clock: Clock = Clock(),
@@ -36,35 +36,39 @@ def write_export(
     Raises UsageError for an unsuitable target such as the database itself, ConstructError
     if writing fails, and BrokenPipeError if standard output was closed.
     """
-    if form not in FORMATS:
-        raise UsageError(f"There is no format “{form}”.\nThe formats are {', '.join(FORMATS)}.")
+    if file_format not in FORMATS:
+        raise UsageError(
+            f"There is no format “{file_format}”.\nThe formats are {', '.join(FORMATS)}."
+        )
     if target is not None and str(target) == "-":
         target = None
     with explaining(target):
         if target is None:
-            _to_stdout(db, form, stdout or sys.stdout, clock)
+            _to_stdout(db, file_format, stdout or sys.stdout, clock)
         else:
-            _to_path(db, db_path, form, target, clock)
+            _to_path(db, db_path, file_format, target, clock)
 
 
-def _to_stdout(db: sqlite3.Connection, form: str, stdout: TextIO, clock: Clock) -> None:
-    if form == "sqlite":
+def _to_stdout(db: sqlite3.Connection, file_format: str, stdout: TextIO, clock: Clock) -> None:
+    if file_format == "sqlite":
         raise UsageError("An sqlite export needs a file.\nName one with -o.")
     encoding = stdout.encoding or "utf-8"
     _write_text(
         db,
-        form,
+        file_format,
         lambda text: stdout.write(text.encode(encoding, "replace").decode(encoding)),
         clock,
     )
     stdout.flush()
 
 
-def _to_path(db: sqlite3.Connection, db_path: Path, form: str, target: Path, clock: Clock) -> None:
+def _to_path(
+    db: sqlite3.Connection, db_path: Path, file_format: str, target: Path, clock: Clock
+) -> None:
     refuse_database(target, db_path)
-    if form != "sqlite":
+    if file_format != "sqlite":
         with text_file(target) as file:
-            _write_text(db, form, file.write, clock)
+            _write_text(db, file_format, file.write, clock)
         return
     if target.exists() and not target.is_file():
         raise UsageError(
@@ -76,9 +80,9 @@ def _to_path(db: sqlite3.Connection, db_path: Path, form: str, target: Path, clo
 
 
 def _write_text(
-    db: sqlite3.Connection, form: str, write: Callable[[str], object], clock: Clock
+    db: sqlite3.Connection, file_format: str, write: Callable[[str], object], clock: Clock
 ) -> None:
-    if form == "jsonl":
+    if file_format == "jsonl":
         export_jsonl(db, write)
     else:
         export_markdown(db, write, clock)

@@ -50,12 +50,12 @@ def uid(value: Any) -> str:
     return value
 
 
-def whole(least: int) -> Check:
-    """Return a check that allows whole numbers from `least` on."""
+def whole(minimum: int) -> Check:
+    """Return a check that allows whole numbers from `minimum` up."""
 
     def check(value: Any) -> int:
-        if type(value) is not int or not least <= value <= _MAX_INTEGER:
-            raise ValueError(f"must be a whole number, {least} or more")
+        if type(value) is not int or not minimum <= value <= _MAX_INTEGER:
+            raise ValueError(f"must be a whole number, {minimum} or more")
         return value
 
     return check
@@ -114,12 +114,12 @@ def one_of(*words: str) -> Check:
     return check
 
 
-def json_list(of: type) -> Check:
+def json_list(element_type: type) -> Check:
     """Return a check that allows the text of a JSON list with elements of this type."""
 
     def check(value: Any) -> str:
         elements = read_json(text(value))
-        if not isinstance(elements, list) or not all(isinstance(e, of) for e in elements):
+        if not isinstance(elements, list) or not all(isinstance(e, element_type) for e in elements):
             raise ValueError("must be the text of a JSON list")
         if re.search("[\ud800-\udfff]", json.dumps(elements, ensure_ascii=False)):
             raise ValueError("must not contain lone surrogates")  # they cannot be stored
@@ -161,10 +161,10 @@ def _refuse_constant(name: str) -> None:
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
-def read_json(words: str) -> Any:
+def read_json(source: str) -> Any:
     """Parse JSON. Raises ValueError if it is invalid, contains NaN or is nested too deeply."""
     try:
-        return _DECODER.decode(words)
+        return _DECODER.decode(source)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
@@ -178,7 +178,7 @@ class Field:
     column: str = ""
     default: Any = _REQUIRED
     ref: str = ""
-    """The type of line that the value refers to by uid; empty if it is no reference."""
+    """The type of line that the value refers to by uid; empty if it is not a reference."""
     later: bool = False
     """Whether the line it refers to may come later in the file."""
 

@@ -64,7 +64,10 @@ class HandMadeLines:
         )
 
     def add(self, number: int, record: Mapping[str, Any]) -> None:
-        """Store a line. Raises RefusedError with its number."""
+        """Store a line. Raises RefusedError, which names the line, if it is invalid.
+
+        A line without a time gets that of the line before it in its conversation, or now.
+        """
         try:
             line = _read_line(record)
         except ValueError as error:

@@ -255,7 +255,10 @@ def _refuse_unsupported(first: bytes) -> None:
 
 
 def _is_document(first: bytes) -> bool:
-    """Return whether a first line begins a JSON list, or an object over several lines."""
+    """Return whether a file is one JSON document rather than lines, by its first line.
+
+    Such a line begins a list, opens an object that goes on in the next line, or is blank.
+    """
     start = first.strip(_SPACE)
     return start.startswith(b"[") or start == b"{" or (not start and first.endswith(b"\n"))
 

@@ -1,9 +1,10 @@
-"""The JSONL export: the whole database, one JSON object per line.
+"""The JSONL export: all that was said and learned, one JSON object per line.
 
-The same rows always give the same bytes. Left out is what belongs to one machine or
-moment: open chats, running cycles and their results, owners of cycles, `meta`, which
-observations did not fit a conversation's budget, and token factors, which are learned
-again.
+The same rows always give the same bytes. The export leaves out what belongs to one machine
+or moment: open chats, running cycles and their results, owners of cycles, other programs'
+calls, what a reply was given from memory, `meta`, and which observations did not fit a
+conversation's budget. It also leaves out what can be made again: vectors, search indexes
+and token factors.
 """
 
 import base64
@@ -25,7 +26,7 @@ COUNTED = ("conversation", "message", "observation", "memory")
 
 
 def export_jsonl(db: sqlite3.Connection, write: Callable[[str], object]) -> None:
-    """Write the whole database as JSONL, in one snapshot."""
+    """Write the export, as of one moment."""
     with snapshot(db):
         for line in lines(db):
             write(line)
@@ -126,7 +127,7 @@ class _Observed:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._spans: dict[str, list[tuple[int, int]]] = {}
         self._reached: dict[str, list[int]] = {}
-        """For each span, the highest last message of it and those before it."""
+        """For each span, the highest message that it or a span before it reaches."""
         self._watermarks: dict[str, int] = dict(
             db.execute(
                 """SELECT uid, message_id FROM watermarks
@@ -146,7 +147,7 @@ class _Observed:
             self._reached[uid] = list(accumulate((last for _, last in spans), max))
 
     def drop_archived_if_unobserved(self, message: dict[str, Any]) -> None:
-        """Remove the `archived` flag of an unobserved message: the import will set it."""
+        """Remove `archived` from an unobserved message, because the import decides it."""
         uid, row_id = message["conversation"], message["id"]
         spans = bisect_right(self._spans.get(uid, []), row_id, key=lambda span: span[0])
         is_observed = spans > 0 and self._reached[uid][spans - 1] >= row_id

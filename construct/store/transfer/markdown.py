@@ -51,7 +51,7 @@ def _conversation(
         parent_title = scalar(db, query, (conversation.parent_id,)) or "an untitled conversation"
         yield f"\nForked from {_inline(parent_title)}.\n"
     for message in messages_of(db, conversation.id):
-        if message.quotes is not None:  # a notebook's reply has no words of its own
+        if message.quotes is not None:  # a notebook's reply only quotes other messages
             continue
         cut = ", cut short" if message.status == MessageStatus.INTERRUPTED else ""
         when = _local(message.created_at, clock, "%Y-%m-%d %H:%M")

@@ -1,9 +1,10 @@
 """Merges the scratch database (scratch.py) into the main one, in the caller's transaction.
 
 Into an empty database, the rows of an export are copied unchanged, with their ids.
-Otherwise rows with a known uid stay as they are, and new rows are added after them. A
-known conversation is continued only if its messages are the same up to that point. What
-was forgotten here is not imported again.
+Otherwise new rows are added after those that are here. A row with a known uid keeps its
+id and its content, and takes over only what has happened to it since, such as that it
+was superseded. A known conversation is continued only if its messages are the same up to
+that point. What was forgotten here is not imported again.
 
 The table `id_map` maps the ids of the scratch database to those of the main one. For each
 table there is a view such as `messages_mapped`: the rows of the scratch table with the ids
@@ -102,9 +103,10 @@ def merge(db: sqlite3.Connection, *, keep_ids: bool) -> Merged:
 
 
 def _find_forgotten(db: sqlite3.Connection) -> None:
-    """List the new rows that depend on something forgotten here.
+    """List the new rows to leave out, as they depend on something forgotten here.
 
-    Messages that were forgotten here are not listed, but emptied.
+    Messages that were forgotten here are not listed, but emptied. New attachments of
+    messages that are known here are listed too.
     """
     db.execute(
         "CREATE TABLE scratch.forgotten"
@@ -218,7 +220,7 @@ def _new(table: str) -> str:
 
 
 def _refuse_diverged(db: sqlite3.Connection) -> None:
-    """Refuse new messages that are older than those their conversation has here."""
+    """Refuse new messages that do not come after all those their conversation has here."""
     continued = f"""SELECT conversation_id, min(scratch_id), created_at FROM scratch.messages_mapped
                    WHERE is_new AND conversation_id NOT IN ({_new("conversations")})
                    GROUP BY conversation_id ORDER BY 2"""
@@ -282,6 +284,8 @@ _NEW_OBSERVERS = f"""main.cycles AS y WHERE y.kind = 'observer' AND y.status = '
     AND y.id IN ({_new("cycles")}) AND y.conversation_id NOT IN ({_new("conversations")})"""
 """SQL: the new observer cycles over conversations that are not new."""
 _WITHHELD = (("observations", "observation_id"), ("messages", "message_id"))
+"""The tables with a flag `withheld`, and the column of a forget request that names their rows."""
+# SQL: set each count to the larger of the two, the row here (h) and the one in the file (s).
 _LARGER = ", ".join(f"{name} = max(h.{name}, s.{name})" for name in (*COUNTS, "cost_usd"))
 
 _UPDATE_KNOWN = (

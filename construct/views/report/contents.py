@@ -50,8 +50,9 @@ class Node:
 def forest(report: Report) -> list[Node]:
     """Return the root nodes of the trees; every note is in exactly one tree.
 
-    The roots are the notes not superseded, then superseded ones that none of those rests
-    on. A note that several others rest on is shown under the nearest root.
+    The roots are the notes not superseded, then, newest first, each superseded note that
+    is in no tree yet. A note that several others rest on is shown where it is nearest to a
+    root.
     """
     observations = {o.id: o for o in report.observations}
     replaced = set(report.replaced)

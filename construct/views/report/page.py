@@ -34,7 +34,10 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 
 def page(report: Report, clock: Clock) -> str:
-    """Return the memory page as HTML. Without new memory only its time differs."""
+    """Return the memory page as HTML.
+
+    The same memory gives the same page on one day, except for the time it was made.
+    """
     style = (_TEMPLATES / "page.css").read_text("utf-8")
     roots = forest(report)
     standing = [node for node in roots if node.observation.superseded_at is None]

@@ -150,11 +150,13 @@ async def test_shows_what_it_says(
 
 @pytest.mark.parametrize(
     "line",
-    ["/why", "/why x", "/why 99", "/why message:99", "/why memory:9", "/edit", "/edit 99 x",
+    ["/why", "/why x", "/why 99", "/why message:99", "/why memory:9", "/edit",
+     '/edit 1 ""', "/remember …", "/edit 99 x",
      "/pin 1 maybe", "/forget", "/agenda 1", "/agenda done", "/agenda done 1", "/agenda moved 1",
      "/agenda moved 1 friday", "/agenda soon", "/forget 1 --all", "/forget 1", "/forget message:1",
      "/forget 99 --yes", "/diff soon", "/diff a b c", "/private maybe", "/switch", "/switch zebra",
-     "/rename", "/export", "/export jsonl", "/import", "/report", "/context all", "/recall",
+     "/rename", "/export", "/export jsonl", "/export talk.md html",
+     "/import", "/report", "/context all", "/recall",
      "/undo 5", "/help zebra", "/memory since 2026-3", "/timeline 3", "/forget --yes", "/pin off",
      "/conversations maybe", "/conversations delete", "/conversations delete 1",
      "/conversations delete 99 --yes", "/history x", "/history 0", "/editor", "/copy", "/detach",
@@ -294,7 +296,8 @@ async def test_quit_ends_the_chat(settings: Settings) -> None:
 async def test_export_writes_what_the_ending_says(settings: Settings, tmp_path: Path) -> None:
     """The format follows from the file's name, or from the word behind it."""
     async with talking(settings) as dialogue:
-        for line in ("my talk.md", "talk.db", "talk.txt", "talk.md jsonl"):
+        (tmp_path / "v1.b copy").mkdir()
+        for line in ("my talk.md", "talk.db", "talk.txt", "talk.md jsonl", "v1.b copy/talk"):
             await dialogue.run_line(f"/export {tmp_path / line}")
         assert not dialogue.failed
         await dialogue.run_line(f"/export {tmp_path / 'my talk.md'} jsonl")
@@ -302,7 +305,7 @@ async def test_export_writes_what_the_ending_says(settings: Settings, tmp_path: 
     assert (tmp_path / "my talk.md").read_text().startswith("#")
     with closing(sqlite3.connect(tmp_path / "talk.db")) as db:
         assert db.execute("SELECT count(*) FROM messages").fetchone() == (2,)
-    for name in ("talk.txt", "talk.md"):
+    for name in ("talk.txt", "talk.md", "v1.b copy/talk"):
         assert (
             json.loads((tmp_path / name).read_text().splitlines()[0])["type"] == "construct-export"
         )
@@ -382,6 +385,7 @@ def test_the_nearest_name(registry: Registry) -> None:
     assert registry.unknown("bye").endswith("Did you mean /quit?")
     assert registry.unknown("memroy").endswith("Did you mean /memory?")
     assert registry.unknown("\x1b[31m").startswith("Unknown command /. Did you mean /")
+    assert registry.unknown("?") == "Unknown command /?. /help lists the commands."
 
 
 async def test_what_no_search_has_reached_is_said(

@@ -179,7 +179,7 @@ async def test_what_failed_goes_along_until_it_is_dropped(
             await dialogue.run_line("Wrongheaded.")
             error = capsys.readouterr().err
             assert error.endswith(
-                "\nYour message will be sent with the next one; in a chat, /drop takes it out.\n"
+                "\nYour message will be sent with the next one; /drop takes it out.\n"
             )
             dropped = await shown(dialogue, "/drop", capsys)
             assert dropped.startswith("Left out of requests: “Wrongheaded.”.")

@@ -24,7 +24,7 @@ def test_what_is_new_comes_first_and_of_the_rest_what_speaks_of_the_same() -> No
     old = [line(i, f"User's neighbour painted fence {i}", "2026-01-01") for i in range(1, 9)]
     old[4] = line(5, "User's sister Ana keeps bees", "2026-01-01", generation=2)
     new = [line(10, "Ana sold the honey", "2026-02-01"), line(11, "User is tired", "2026-02-01")]
-    assert ids(choose([*old, *new], "2026-01-15", most=300)) == [5, 10, 11]
+    assert ids(choose([*old, *new], "2026-01-15", limit=300)) == [5, 10, 11]
     assert ids(choose([*old, *new], "2026-01-15")) == ids([*old, *new])
     many = [line(i, f"User's neighbour painted fence {i}", "2026-01-01") for i in range(20, 100)]
     assert len(choose([*many, *new], "2026-01-15")) == 42
@@ -37,8 +37,8 @@ def test_lines_that_cannot_be_shortened_leave_room_for_new_ones() -> None:
     """
     old = [line(i, f"Locker {i}", "2026-01-01") for i in range(1, 100)]
     new = [line(i, f"Locker {i}", "2026-02-01") for i in range(100, 110)]
-    assert ids(choose([*old, *new], "2026-01-15", most=1_200))[2:] == [o.id for o in new]
-    assert ids(choose([*old, *new], "2026-01-15", most=500)) == [100, 101, 102, 103, 104]
+    assert ids(choose([*old, *new], "2026-01-15", limit=1_200))[2:] == [o.id for o in new]
+    assert ids(choose([*old, *new], "2026-01-15", limit=500)) == [100, 101, 102, 103, 104]
 
 
 def test_when_nothing_is_new_all_is_read_again() -> None:
@@ -48,7 +48,7 @@ def test_when_nothing_is_new_all_is_read_again() -> None:
         line(2, "two", "2026-01-01"),
         line(3, "three", "2026-01-01"),
     ]
-    assert ids(choose(lines, "2026-01-15", most=200)) == [2, 3]
+    assert ids(choose(lines, "2026-01-15", limit=200)) == [2, 3]
     assert ids(choose(lines, "2026-01-15")) == [1, 2, 3]
 
 

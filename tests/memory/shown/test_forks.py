@@ -15,7 +15,8 @@ from construct.memory.shown.forks import (
     reach,
     uncommitted_below,
 )
-from construct.memory.shown.view import Frame, current_blocks
+from construct.memory.shown.frame import Frame
+from construct.memory.shown.view import current_blocks
 from construct.memory.undo import undo
 from construct.store import observations as rows
 from construct.store.conversations import conversation_summary, get_conversation, note_request

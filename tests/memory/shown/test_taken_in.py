@@ -16,7 +16,8 @@ from construct.memory import forgetting, undo
 from construct.memory.cycles import commit
 from construct.memory.forgetting import carry_out
 from construct.memory.shown import forks, view
-from construct.memory.shown.view import Blocks, Frame
+from construct.memory.shown.frame import Frame
+from construct.memory.shown.view import Blocks
 from construct.store import observations as rows
 from construct.store.database import open_database, transaction
 from construct.store.invariants import take_in_violations

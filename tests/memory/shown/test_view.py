@@ -1,6 +1,7 @@
 """A conversation is shown what the file has now, however little is read."""
 
-from construct.memory.shown.view import Frame, current_blocks, show_again, take_in
+from construct.memory.shown.frame import Frame
+from construct.memory.shown.view import current_blocks, show_again, take_in
 from construct.store import observations as rows
 from construct.store import shown as store
 from construct.store.database import rehearsal, transaction

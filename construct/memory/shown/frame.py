@@ -1,0 +1,15 @@
+"""What decides which observations a conversation's model is shown.
+
+A module of its own because every command imports it, and few need the rest of `view`.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Settings that decide which observations may be shown, and how many."""
+
+    scope: str
+    budget: int
+    """Tokens of all observations together."""
