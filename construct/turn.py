@@ -39,7 +39,7 @@ class Storing:
 
 @dataclass(frozen=True, slots=True)
 class ToolCalled:
-    """The model used a tool; `summary` is one line for the screen."""
+    """The model has called a tool; `summary` is one line for the screen."""
 
     name: str
     summary: str

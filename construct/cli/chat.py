@@ -1,4 +1,4 @@
-"""`construct chat`: the REPL, or piped lines.
+"""`construct chat`: on a terminal, or with piped lines.
 
 Imports little: the first prompt waits for it.
 """
@@ -18,7 +18,10 @@ def chat(
     private: bool = False,
     commands: bool = False,
 ) -> int:
-    """Run the REPL, or answer piped lines; return the exit status."""
+    """Chat on the terminal, or answer piped lines; return the exit status.
+
+    The first time, on a terminal, the user chooses a model before that.
+    """
     settings = env.settings
     if _is_on_terminal() and settings.provider == "auto" and not settings.is_configured:
         from construct.cli.setup import Picked, first_choice
@@ -45,7 +48,7 @@ def chat_with(
     private: bool = False,
     commands: bool = False,
 ) -> int:
-    """Run the REPL or answer piped lines with `settings`; return the exit status."""
+    """Chat or answer piped lines with these settings; return the exit status."""
     from construct.operations.opening import open_chat
 
     opening = open_chat(settings, conversation, new=new, model=model, private=private)

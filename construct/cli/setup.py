@@ -4,6 +4,7 @@ import asyncio
 import getpass
 import os
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from enum import StrEnum
 
@@ -168,7 +169,9 @@ def _save(settings: Settings, choice: Choice) -> SavedChoice:
 def _one_key() -> str:
     """Return the next key pressed, in lower case; "" at the end of input."""
     if os.name != "posix":
-        return input().strip()[:1].lower()
+        with suppress(EOFError):
+            return input().strip()[:1].lower()
+        return ""
     import termios
     import tty
 

@@ -36,8 +36,13 @@ class Period:
             return max(0, (self.first - day).days, (day - self.last).days)
         length = (self.last - self.first).days
         years = range(max(1, day.year - 1), min(9999, day.year + 1) + 1)
-        starts = [date(year, self.first.month, min(self.first.day, 28)) for year in years]
+        starts = [_day_in(year, self.first.month, self.first.day) for year in years]
         return min(max(0, (start - day).days, (day - start).days - length) for start in starts)
+
+
+def _day_in(year: int, month: int, day: int) -> date:
+    """Return a day of a year, on 28 February for 29 February of a common year."""
+    return date(year, month, min(day, calendar.monthrange(year, month)[1]))
 
 
 def period(

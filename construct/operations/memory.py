@@ -95,16 +95,12 @@ def list_in_scope(ctx: Context, wanted: str = "") -> MemoryList:
 
 
 def observations_in_scope(ctx: Context) -> list[Observation]:
-    """Return the active and pending observations that the user's conversation may use."""
+    """Return the active, pending and withheld observations in the conversation's scope."""
     if ctx.memory.scope == Scope.USER:
         return observations.unsuperseded(ctx.db)
     if ctx.conversation_id is None:
         return []
-    scope = tuple(descent(ctx.db, ctx.conversation_id))
-    in_scope = observations.active_in_scope(ctx.db, scope)
-    for conversation_id, _ in scope:
-        in_scope += observations.pending(ctx.db, conversation_id)
-    return in_scope
+    return observations.unsuperseded(ctx.db, tuple(descent(ctx.db, ctx.conversation_id)))
 
 
 def _as_of(record: Record, moment: str) -> Record:

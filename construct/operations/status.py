@@ -37,6 +37,7 @@ from construct.vocabulary import (
     Mode,
     Phase,
     Provider,
+    Scope,
 )
 
 if TYPE_CHECKING:
@@ -95,8 +96,8 @@ class Work:
 class Status:
     """The memory panel for one conversation.
 
-    In a new one, what is counted for that conversation alone is zero. Observations that
-    it may see from others are counted.
+    In a new one, messages and their tokens are zero, and so are the observations unless
+    those of all conversations are shown.
     """
 
     mode: Mode
@@ -135,6 +136,8 @@ def status(ctx: Context) -> Status:
     watermarks = Watermarks() if here is None else get_watermarks(db, here)
     scope = None if here is None else reach(db, config.scope, here)
     counts = observations.count_by_state(db, scope)
+    if here is None and config.scope == Scope.CONVERSATION:
+        counts = observations.StateCounts({}, Count(), 0)
     committed = sum(counts.committed.values(), Count())
     work = _work(ctx)
     return Status(

@@ -354,12 +354,14 @@ def _rests_on(table: str) -> str:
         WHERE observation_id IN under AND messages.conversation_id = ?)"""
 
 
-def unsuperseded(db: sqlite3.Connection) -> list[Observation]:
-    """Return the observations that are not superseded, oldest first.
+def unsuperseded(db: sqlite3.Connection, descent: Descent | None = None) -> list[Observation]:
+    """Return the observations in scope that are not superseded, oldest first.
 
-    They are the active, pending and withheld ones of all conversations.
+    They are the active, pending and withheld ones (see `scope_filter`).
     """
-    return select(db, Observation, "observations WHERE superseded_at IS NULL ORDER BY id")
+    where, values = scope_filter(descent)
+    source = f"observations WHERE superseded_at IS NULL{where} ORDER BY id"
+    return select(db, Observation, source, values)
 
 
 def all_observations(db: sqlite3.Connection) -> list[Observation]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from construct.language.dates import in_past, mentioned_days, referenced_date
-from construct.language.periods import relative_words
+from construct.language.periods import period, relative_words
 
 WEDNESDAY = date(2026, 3, 4)
 MONTHS = "January February March April May June July August September October November December"
@@ -258,3 +258,11 @@ def test_relative_words_say_the_direction(day: date, today: date) -> None:
         assert words.startswith(("in ", "tomorrow", "next"))
     elif day < today:
         assert words.endswith(" ago") or words in {"yesterday", "last year"}
+
+
+@pytest.mark.parametrize(
+    ("month", "day", "near"), [(3, 31, date(2026, 3, 31)), (2, 29, date(2026, 2, 28))]
+)
+def test_a_day_of_every_year_is_near_that_day(month: int, day: int, near: date) -> None:
+    """Also at the end of a month; 29 February is 28 February in a common year."""
+    assert period(None, month, day).nearness(near) == 1

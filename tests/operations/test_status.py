@@ -10,6 +10,7 @@ from construct.operations.status import Meters, Work, meters, status
 from construct.store import cycles
 from construct.store.usage import Call, record_usage
 from construct.tokens import Usage
+from construct.vocabulary import Scope
 from tests.memory.builders import Life, stated
 from tests.support.context import context
 
@@ -25,6 +26,15 @@ def work(life: Life, here: int | None, clock: Clock = Clock(), worker: str = "m"
     """Return who is at work, and what waits."""
     ctx = context(life.db, clock, here=here, thresholds=THRESHOLDS, worker=worker)
     return status(ctx).work
+
+
+def test_a_new_conversation_counts_no_observations_that_it_is_not_shown(life: Life) -> None:
+    """With the scope `conversation` it begins with nothing."""
+    life.learn(life.talk(), "I live in Lisbon")
+    ctx = context(life.db, thresholds=THRESHOLDS)
+    assert status(ctx).observations.count == 1
+    narrow = replace(ctx, memory=replace(ctx.memory, scope=Scope.CONVERSATION))
+    assert status(narrow).observations.count == 0
 
 
 def test_what_was_undone_is_held_for_a_threshold(life: Life) -> None:

@@ -125,8 +125,8 @@ async def undo(chat: Chat, out: Output, argument: str) -> None:
     """Takes back the newest memory cycle that changed something.
 
     A cycle is a run of the observer, a reflection or an edit, in any conversation. Its
-    part of the graph goes with it. You see what would change and are asked first; --yes
-    does not ask. Type /undo again to take back the cycle before that.
+    part of the graph goes with it. In a terminal you see what would change and are asked
+    first; --yes does not ask. Type /undo again to take back the cycle before that.
     """
     if argument not in {"", "--yes"}:
         raise UsageError("Usage: /undo [--yes]")

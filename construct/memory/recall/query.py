@@ -120,6 +120,7 @@ def outside_quotes(text: str, change: Callable[[str], str]) -> str:
 
 def is_cue(word: str) -> bool:
     """Return whether a folded word shows whose words are meant, as "my" and "your" do."""
+    # With "the", because "user" and "assistant" are cues only as "the user" and so on.
     return any(pattern.search(f"the {word}") for pattern in _SPEAKERS.values())
 
 

@@ -12,12 +12,15 @@ from construct.memory.corrections import edit, pin
 from construct.memory.forgetting import delete_conversation
 from construct.memory.provenance import trace_observation
 from construct.memory.undo import undo
+from construct.operations.memory import observations_in_scope
 from construct.store import forget_requests
 from construct.store.database import transaction
 from construct.store.records import Observation
 from construct.store.search import Filters
+from construct.vocabulary import Scope
 from tests.memory.builders import Life, stated
 from tests.memory.recall.hits import search
+from tests.support.context import context
 
 PEANUTS = "User is allergic to peanuts"
 CHESS = "User plays chess with Otto"
@@ -53,6 +56,17 @@ def replacing(life: Life, here: int, old: Observation, words: str, content: str)
     said = life.exchange(here, words)
     (new,) = life.observe(here, replace(stated(content, [said.id]), replaces=(old.id,)))
     return new
+
+
+def test_what_is_withheld_is_listed_in_either_scope(life: Life) -> None:
+    """The owner sees it, marked, until it is forgotten or kept."""
+    here = life.talk()
+    note = life.learn(here, PEANUTS)
+    ask_to_forget(life, here, note)
+    for scope in Scope:
+        ctx = context(life.db, here=here)
+        listed = observations_in_scope(replace(ctx, memory=replace(ctx.memory, scope=scope)))
+        assert [(o.id, o.withheld) for o in listed] == [(note.id, 1)]
 
 
 def test_an_edit_of_what_is_withheld_is_shown(life: Life) -> None:
