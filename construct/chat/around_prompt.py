@@ -168,7 +168,7 @@ def _parts(state: ToolbarState) -> Iterator[_Part]:
     if state.model:
         yield _Part(4, ellipsized(state.model, _TITLE_WIDTH))
     if state.observe is not None and not state.private:
-        yield _Part(3, f"observe {'held' if state.held else _how_near(state.observe)}")
+        yield _Part(3, f"observe {'paused' if state.held else _how_near(state.observe)}")
     if state.compact is not None and not state.private:
         yield _Part(5, f"compact {_how_near(state.compact)}")
     if state.running:

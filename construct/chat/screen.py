@@ -17,7 +17,7 @@ from prompt_toolkit.application import run_in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import Completer
 from prompt_toolkit.enums import EditingMode
-from prompt_toolkit.filters import has_completions, has_focus, is_done
+from prompt_toolkit.filters import Condition, has_completions, has_focus, is_done
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import merge_key_bindings
@@ -44,6 +44,7 @@ from prompt_toolkit.output import Output
 from prompt_toolkit.output.defaults import create_output
 from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.styles import Style
+from prompt_toolkit.utils import get_cwidth
 from prompt_toolkit.widgets import SearchToolbar
 
 from construct.chat.around_prompt import Live, ToolbarState, toolbar
@@ -56,6 +57,7 @@ from construct.views.themes import Theme, prompt_style
 
 R = TypeVar("R")
 _HINT_SECONDS = 3.0
+_ANSWER_COLUMNS = 12
 _TICK_SECONDS = 0.125
 _ESCAPE_SECONDS = 0.05
 """How long Escape waits for the rest of a key sequence. Longer would be felt."""
@@ -287,6 +289,7 @@ class Screen:
             wrap_lines=True,
             dont_extend_height=True,
         )
+        wide_question = FormattedTextControl(lambda: [("class:accent", self.prompt.question)])
         live = FormattedTextControl(
             lambda: self.live.fragments(self.width, self.prompt.chips, self.prompt.offer)
         )
@@ -296,6 +299,10 @@ class Screen:
         rows = HSplit(
             [
                 Window(live, dont_extend_height=True),
+                ConditionalContainer(
+                    Window(wide_question, wrap_lines=True, dont_extend_height=True),
+                    Condition(lambda: self._is_question_wide),
+                ),
                 line,
                 ConditionalContainer(Window(height=lambda: _menu_height(buffer)), has_completions),
                 search,
@@ -306,11 +313,16 @@ class Screen:
         menu = CompletionsMenu(max_height=_MENU_ROWS, scroll_offset=1)
         return Layout(FloatContainer(rows, [Float(menu, xcursor=True, ycursor=True)]), line)
 
+    @property
+    def _is_question_wide(self) -> bool:
+        """Whether the question leaves too little room for an answer on its row."""
+        return get_cwidth(self.prompt.question) + _ANSWER_COLUMNS > self.width
+
     def _line_prefix(self, line: int, wrapped: int) -> StyleAndTextTuples:
         """Return the prompt sign on the first row, and an indent of its width on the others."""
         style = "class:high" if self.toolbar.private else "class:accent"
         sign = "› "
-        if self.prompt.question:
+        if self.prompt.question and not self._is_question_wide:
             style, sign = "class:accent", f"{self.prompt.question} "
         if line or wrapped:
             return [("", " " * len(sign))]

@@ -8,7 +8,7 @@ import typer
 
 from construct.cli.memory import ChangeableId
 from construct.cli.options import Json, environment, examples, refuse_json_before
-from construct.cli.streams import print_json, say, show
+from construct.cli.streams import print_json, show
 from construct.errors import UsageError
 from construct.references import parse_reference
 from construct.vocabulary import Settled
@@ -16,6 +16,8 @@ from construct.vocabulary import Settled
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import date
+
+    from rich.console import RenderableType
 
     from construct.operations.context import Context
     from construct.store.records import Observation
@@ -40,9 +42,9 @@ def bare(
 ) -> None:
     """Show what is ahead, and plans that have passed.
 
-    Today comes first; plans whose day has passed with an unknown outcome come last. Give
-    the number of an item to done, moved and cancelled. When a calendar reads the output
-    of --ics again, it updates and removes its events.
+    Today comes first; plans whose day has passed and whose outcome is unknown come last.
+    `done`, `moved` and `cancelled` take an item's number. A calendar that reads the
+    output of --ics again updates its events, and removes those that are gone.
     """
     if context.invoked_subcommand is not None:
         refuse_json_before(context, as_json)
@@ -91,28 +93,28 @@ def moved(
 ) -> None:
     """Move an item to another day. `construct undo` takes it back."""
     from construct.operations.agenda import move
-    from construct.views.memory import moved_text
+    from construct.views.memory import moved_view
 
     def change(ctx: "Context") -> "Observation":
         return move(ctx, parse_reference(reference), " ".join(day))
 
-    _change(context, change, moved_text, as_json)
+    _change(context, change, moved_view, as_json)
 
 
 def _settle(context: typer.Context, reference: str, outcome: Settled, as_json: bool) -> None:
     from construct.operations.agenda import settle
-    from construct.views.memory import settled_text
+    from construct.views.memory import settled_view
 
     def change(ctx: "Context") -> "Observation":
         return settle(ctx, parse_reference(reference), outcome)
 
-    _change(context, change, partial(settled_text, outcome), as_json)
+    _change(context, change, partial(settled_view, outcome), as_json)
 
 
 def _change(
     context: typer.Context,
     change: "Callable[[Context], Observation]",
-    describe: "Callable[[Observation, date], str]",
+    describe: "Callable[[Observation, date], RenderableType]",
     as_json: bool,
 ) -> None:
     from construct.views.memory import shown_json
@@ -123,7 +125,7 @@ def _change(
     if as_json:
         print_json(shown_json(new, clock))
     else:
-        say(describe(new, clock.today()))
+        show(describe(new, clock.today()))
 
 
 def _write_bytes(content: bytes) -> None:

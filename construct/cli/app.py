@@ -281,7 +281,7 @@ def observe(
         typer.Option(
             "--since",
             metavar="DATE",
-            help="Only conversations with messages since DATE: 2025-03-01, 90d. "
+            help="Only conversations with messages since DATE, such as 2025-03-01 or 90d. "
             "With --dry-run: only messages since DATE.",
         ),
     ] = None,
@@ -308,7 +308,7 @@ def observe(
             metavar="N",
             min=1,
             callback=in_range,
-            help="With --dry-run: the last N messages (40).",
+            help="With --dry-run: the last N messages; 40 unless given.",
         ),
     ] = None,
     yes: Yes = False,

@@ -49,7 +49,7 @@ def mcp_command(
         typer.Option(
             "--since",
             metavar="DATE",
-            help="Let clients see only what was said since DATE: 2026-03-01, 90d.",
+            help="Let clients see only what was said since DATE, such as 2026-03-01 or 90d.",
         ),
     ] = None,
     print_config: Annotated[
@@ -126,10 +126,9 @@ def serve(
 ) -> None:
     """Show the memory panel over HTTP, on this machine.
 
-    GET /api/sessions/ID/memory and /api/sessions/ID/memory/details, POST
-    /api/sessions/ID/compact; ID is the number of a conversation. Only requests from
-    this machine that carry the token are answered; the first line names the token's
-    file.
+    It answers GET /api/sessions/ID/memory and /api/sessions/ID/memory/details, and POST
+    /api/sessions/ID/compact. ID is the number of a conversation. Only requests from this
+    machine that carry the token are answered; the first line names the token's file.
     """
     _require_mcp_extra()
     from construct.cli.memory_work import with_model_thresholds
@@ -195,6 +194,5 @@ def _require_mcp_extra() -> None:
 def _missing_extra() -> str:
     from construct.installation import this_installation
 
-    return (
-        f"`construct mcp` needs the extra `mcp`.\nAdd it: {this_installation().with_extra('mcp')}"
-    )
+    command = this_installation().with_extra("mcp")
+    return f"`construct mcp` and `construct serve` need the extra `mcp`.\nAdd it: {command}"

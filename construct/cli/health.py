@@ -5,7 +5,7 @@ import sys
 import typer
 
 from construct.cli.options import Json, environment
-from construct.cli.progress import complete_index, interruptible, progress_bar
+from construct.cli.progress import complete_index, interruptible, progress_bar, working
 from construct.cli.streams import print_json, say, show
 from construct.errors import ExitStatus
 
@@ -42,7 +42,8 @@ def doctor(context: typer.Context, as_json: Json = False) -> int:
     env = environment(context)
     with env.database_to_read() as db:
         complete_index(db)
-        checks = check_everything(db, env.settings)
+        with working("checking, and asking the model…"):
+            checks = check_everything(db, env.settings)
     if as_json:
         print_json(checks_json(checks))
     elif sys.stdout.isatty():

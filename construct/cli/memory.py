@@ -43,7 +43,9 @@ ChangeableId = Annotated[
 AsOf = Annotated[
     str | None,
     typer.Option(
-        "--as-of", metavar="DATE", help="As it was at a date or time, 7d or 2w ago, or yesterday."
+        "--as-of",
+        metavar="DATE",
+        help="What was known at a date or time, such as 2026-03-01, 7d or yesterday.",
     ),
 ]
 All = Annotated[bool, typer.Option("--all", help="Include what newer observations have replaced.")]
@@ -82,9 +84,10 @@ def list_memory(
     `!` marks high priority, `-` medium, `~` low. The number is what `why`, `edit`,
     `pin` and `forget` take.
 
-    FILTER: a priority (high, medium, low), a stance (stated, asked, planned,
-    hypothetical, inferred, assistant, quoted), pending, pinned, unknown (outcome),
-    reflections, yours, since|until|on DAY, or any other words.
+    FILTER: a priority (high, medium, low); a stance (stated, asked, planned,
+    hypothetical, inferred, assistant, quoted); unknown, for plans whose outcome is
+    unknown; pending, pinned, reflections, yours; since DAY, until DAY, on DAY. Any
+    other words are looked for in the text.
     """
     from construct.operations.memory import list_memory as operation
     from construct.views import memory as views
@@ -103,7 +106,10 @@ def list_memory(
         say(views.nothing_listed(everything, compact="`construct compact`"))
     elif for_people:
         view = views.memory_list_view(
-            everything, most=limit, memories=newest.memories, rest="a larger --limit"
+            everything,
+            most=limit,
+            memories=newest.memories,
+            rest="Pass a larger --limit to see them.",
         )
         show(view)
     else:
@@ -226,7 +232,9 @@ def why(
     with env.reading() as ctx:
         if reference == "last":
             reply = provenance.why_last(ctx)
-            view, data = views.why_last_view(reply, clock), views.why_last_json(reply, clock)
+            full_command = "`construct memory context --full`"
+            view = views.why_last_view(reply, clock, full_command=full_command)
+            data = views.why_last_json(reply, clock)
         else:
             trace = provenance.why(ctx, parse_reference(reference))
             view, data = views.why_view(trace, clock), views.why_json(trace)
@@ -247,7 +255,7 @@ def forget(
 ) -> None:
     """Delete a memory for good, with everything made from it.
 
-    For a message, that is every observation drawn from it. It first shows what would be
+    For a message, it deletes every observation drawn from it. It first shows what would be
     deleted, and asks. Not a byte of it stays in the file, and the same messages are not
     observed again. Without --words the messages themselves are kept, but not the files
     attached to them, and they are no longer recalled or sent to the model.
@@ -311,6 +319,8 @@ def pin(
     with env.context() as ctx:
         pinned = operation(ctx, parse_reference(reference), off=off)
     before = f"{'Unpinned' if off else 'Pinned'}: {pinned.id}  "
+    if sys.stdout.isatty() and not as_json:
+        say(before.rstrip())
     _print_one(pinned, env.settings.clock, as_json, before=before)
 
 
@@ -351,7 +361,7 @@ def add(
 def diff(
     context: typer.Context,
     since: Annotated[
-        str, typer.Argument(metavar="FROM", help="A date, or 7d, 2w, yesterday.")
+        str, typer.Argument(metavar="FROM", help="A date, such as 2026-03-01, 7d or yesterday.")
     ] = "7d",
     until: Annotated[
         str | None, typer.Argument(metavar="TO", help="A date; now unless given.")
@@ -375,7 +385,10 @@ def diff(
 def graph(
     context: typer.Context,
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A person, place or thing; you unless given.")
+        str,
+        typer.Argument(
+            metavar="NAME", help="A person, place or thing. Without it, the graph starts from you."
+        ),
     ] = "",
     as_json: Json = False,
 ) -> None:

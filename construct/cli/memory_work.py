@@ -125,7 +125,7 @@ def observe(
         done = with_companion(
             env, lambda companion: learning.observe(companion, plan, budget, advance), models
         )
-    print_json(done) if as_json else show(observed_view(done))
+    print_json(done) if as_json else show(observed_view(done, since))
 
 
 def dry_run(env: Environment, last: int | None, since: str | None, *, as_json: bool) -> None:

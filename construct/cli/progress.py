@@ -70,6 +70,18 @@ async def waiting(message: str) -> AsyncIterator[None]:
         await stop(spinner)
 
 
+@contextmanager
+def working(message: str) -> Iterator[None]:
+    """Show a message with a spinner while the block runs, on a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(message):
+        yield
+
+
 async def _spin(message: str) -> None:
     import asyncio
 

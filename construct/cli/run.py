@@ -68,7 +68,7 @@ def _outcome(arguments: Sequence[str]) -> int:
     except sqlite3.Error as error:
         from construct.store.faults import explain
 
-        explained = explain(error, "")
+        explained = explain(error, "file")  # which one is not known here
         return _fail(str(explained), explained.status)
     except OSError as error:
         has_path = isinstance(error.filename, str | bytes)
@@ -112,12 +112,16 @@ def _with_typer(app: "Typer", arguments: Sequence[str]) -> int:
         path = _called_command(app, arguments)
         message = error.format_message()
         if message.startswith(_TOO_MANY_ARGUMENTS):
-            message += ". A text of several words must be in quotes."
-        listed = "options"
-        if message.startswith(_NO_SUCH_COMMAND):
+            extra = message.removeprefix(_TOO_MANY_ARGUMENTS).removeprefix("(s)").strip()
+            message = f"Too many arguments: {extra[1:-1]}. Text of several words must be in quotes."
+        if wrong_order := _option_order(message, arguments, path):
+            return _fail(one_line(wrong_order), ExitStatus.USAGE)
+        listed = "arguments and options"
+        if message.startswith(_NO_SUCH_OPTION):
+            listed = "options"
+        elif message.startswith(_NO_SUCH_COMMAND):
             listed = "commands"
             message = _in_a_group(app, message) or message
-        message = _option_order(message, arguments, path) or message
         return _fail(f"{one_line(message)}\n`{path} --help` lists the {listed}.", ExitStatus.USAGE)
     except Abort:
         return ExitStatus.INTERRUPTED

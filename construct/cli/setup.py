@@ -20,6 +20,7 @@ from construct.views.words import model_words
 _HEADING = "Construct, a companion that remembers."
 _WRONG_KEY = "Press one of the keys above."
 _NO_TERMINAL = "No terminal to choose on. Pass --use MODEL, --server URL or --key -"
+_EXAMPLE_ADDRESS = "http://192.168.1.5:11434"
 _PICK_AGAIN = "Choose again, or press q to leave everything as it is."
 
 
@@ -102,7 +103,7 @@ def pick(settings: Settings, reach: Reach) -> Picked:
             say(f"\n{view.saved_text(_save(settings, choice))}\n")
         except ConstructError as error:
             complain(f"{error}\n{_PICK_AGAIN}")
-        except EOFError:  # Ctrl-D at a question
+        except (EOFError, KeyboardInterrupt):  # Ctrl-D or Ctrl-C at a question
             complain(f"\n{_PICK_AGAIN}")
         else:
             return Picked.CHOSEN
@@ -113,7 +114,7 @@ def _choice_by_key(reach: Reach, key: str) -> Choice | None:
     if key == "k":
         return operation.choose_key(_checked_key(getpass.getpass("API key (not shown): ").strip()))
     if key == "u":
-        url = input("Address, such as http://192.168.1.5:11434: ").strip()
+        url = input(f"Address, such as {_EXAMPLE_ADDRESS}: ").strip()
         secret = getpass.getpass("Key, if it needs one (not shown): ").strip()
         return operation.choose_server(_address(url), key=secret or None)
     if key == "n":
@@ -159,7 +160,7 @@ def _address(text: str) -> str:
     try:
         return server_address(text if "://" in text else f"http://{text}")
     except ValueError as error:
-        raise UsageError(f"{text!r}: {error}.") from error
+        raise UsageError(f"{text!r} is not an address such as {_EXAMPLE_ADDRESS}.") from error
 
 
 def _save(settings: Settings, choice: Choice) -> SavedChoice:

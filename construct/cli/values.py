@@ -44,9 +44,9 @@ class _Converter:
         except ValueError:
             raise error(f"{value} is not {_TYPE_NAMES[self.type_]}.") from None
         if self.minimum is not None and not converted >= self.minimum:
-            raise error(f"It must be at least {self.minimum}.")
+            raise error(f"it must be at least {self.minimum}.")
         if self.maximum is not None and not converted <= self.maximum:
-            raise error(f"It must be at most {self.maximum}.")
+            raise error(f"it must be at most {self.maximum}.")
         return converted
 
 

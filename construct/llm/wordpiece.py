@@ -22,7 +22,7 @@ class WordPiece:
                 self._number[mark] for mark in ("[UNK]", "[CLS]", "[SEP]")
             )
         except KeyError:
-            raise ValueError("vocab.txt is no WordPiece vocabulary") from None
+            raise ValueError("vocab.txt is not a WordPiece vocabulary") from None
         self._pieces = lru_cache(maxsize=20_000)(self._split)
 
     def numbers(self, text: str, most: int) -> list[int]:

@@ -3,6 +3,7 @@
 import asyncio
 import shlex
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from construct.config import Settings
@@ -22,6 +23,9 @@ from construct.store.invariants import (
 )
 from construct.store.vectors import count_without
 from construct.vocabulary import Provider
+
+_MAX_PROBLEMS = 5
+"""How many problems of one kind are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +85,27 @@ def _database(db: sqlite3.Connection) -> list[Check]:
     damage, index = file_violations(db), index_violations(db)
     broken = violations(db) + take_in_violations(db) + attachment_violations(db)
     return [
-        Check(
-            "integrity",
-            not damage,
-            f"{'; '.join(damage[:5])} Restore a backup." if damage else "undamaged",
+        _found("integrity", damage, "undamaged", "Restore a backup."),
+        _found(
+            "invariants",
+            broken,
+            "nothing is lost or out of place",
+            "Restore a backup, and please report this.",
         ),
-        Check("invariants", not broken, "; ".join(broken[:5]) or "nothing is lost or out of place"),
-        Check("search index", not index, "; ".join(index[:5]) or "up to date"),
+        _found(
+            "search index",
+            index,
+            "up to date",
+            "To make a new index, export everything and import it into a new database.",
+        ),
     ]
+
+
+def _found(name: str, problems: Sequence[str], all_well: str, advice: str) -> Check:
+    """Return a check with its first problems and what to do about them."""
+    if not problems:
+        return Check(name, True, all_well)
+    return Check(name, False, " ".join([*problems[:_MAX_PROBLEMS], advice]))
 
 
 def _copy_before_migration(settings: Settings) -> list[Check]:

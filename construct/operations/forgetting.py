@@ -17,7 +17,7 @@ from construct.store import forget_requests
 from construct.store.conversations import get_conversation
 from construct.store.database import transaction
 from construct.store.forget_requests import ForgetRequest
-from construct.store.records import Message
+from construct.store.records import Message, Observation
 
 
 def plan_forget(ctx: Context, reference: Reference, *, words: bool) -> ForgetPlan:
@@ -63,6 +63,8 @@ class ForgetQuestion:
 
     cycle_id: int | None
     requests: Sequence[ForgetRequest]
+    deleted: Sequence[Observation]
+    """The observations that would be deleted in addition to those asked for."""
     emptied: Sequence[Message]
     """The messages that would be emptied in addition to those asked for."""
 
@@ -74,12 +76,22 @@ def next_question(ctx: Context) -> ForgetQuestion | None:
         return None
     cycle_id = unanswered[0].cycle_id
     requests = [request for request in unanswered if request.cycle_id == cycle_id]
-    named = {request.message_id for request in requests}
-    emptied: dict[int, Message] = {}
-    for request in requests:
-        plan = plan_forget(ctx, _reference(request), words=True)
-        emptied |= {m.id: m for m in (*plan.messages, *plan.replies) if m.id not in named}
-    return ForgetQuestion(cycle_id, requests, [emptied[i] for i in sorted(emptied)])
+    plans = [plan_forget(ctx, _reference(request), words=True) for request in requests]
+    asked_for = {request.observation_id for request in requests}
+    asked_for_messages = {request.message_id for request in requests}
+    deleted = {o.id: o for plan in plans for o in plan.observations if o.id not in asked_for}
+    emptied = {
+        m.id: m
+        for plan in plans
+        for m in (*plan.messages, *plan.replies)
+        if m.text and m.id not in asked_for_messages
+    }
+    return ForgetQuestion(
+        cycle_id,
+        requests,
+        deleted=[deleted[i] for i in sorted(deleted)],
+        emptied=[emptied[i] for i in sorted(emptied)],
+    )
 
 
 def forget_requested(ctx: Context, question: ForgetQuestion) -> None:

@@ -18,6 +18,7 @@ from construct.store import observations, provenance
 from construct.store.forbidden import count_left_out
 from construct.store.provenance import Generation, Span
 from construct.store.records import Observation
+from construct.text import shorten
 from construct.vocabulary import CycleKind, Priority
 
 _NEWEST_REFLECTIONS = 5
@@ -52,7 +53,9 @@ def diff(ctx: Context, since: str, until: str | None = None) -> Diff:
     end = None if until is None else parse_moment(until, ctx.clock, end_of_day=True)
     last = end or ctx.clock.now()
     if start > last:
-        raise UsageError("The first moment is after the second.\nGive the earlier one first.")
+        if end is None:
+            raise UsageError(f"{shorten(since, 40)} is in the future.\nGive an earlier date.")
+        raise UsageError("The first date is later than the second.\nGive the earlier one first.")
     before = _known_at(ctx, to_text(start))
     after = {o.id: o for o in _known_at(ctx, to_text(last))}
     ids_before = {o.id for o in before}

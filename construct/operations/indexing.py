@@ -51,7 +51,7 @@ def working_meaning(settings: Settings) -> Meaning:
     """
     meaning = meaning_for(settings)
     if meaning is None:
-        raise NotConfiguredError(f"There are no vectors to make: {by_words_alone()}")
+        raise NotConfiguredError(f"There are no vectors to make: {by_words_alone()}.")
     if not meaning.ready():
         raise ConstructError(
             "The embedding model cannot be loaded.\n"

@@ -127,10 +127,14 @@ async def _step(companion: Companion, conversation_id: int) -> Observed | None:
     """Observe the next batch of a conversation; None if nothing is left of it."""
     store, worker, model = companion.store, companion.worker, companion.models.worker
     if model is not None and await store.call(is_over_limit, worker.config):
-        reason = "the budget is spent. Set --budget for more, or continue tomorrow"
+        reason = (
+            "the budget or the daily limit is spent. Pass a higher --budget, or try again tomorrow"
+        )
         return Observed(stopped=reason)
     if await store.call(_is_being_observed, conversation_id, worker.config):
-        reason = f"conversation {conversation_id} is being observed by another process"
+        reason = (
+            f"conversation {conversation_id} is being observed by another process. Try again later"
+        )
         return Observed(stopped=reason)
     unread_before = await store.call(backlog.unread, conversation_id)
     if not unread_before:
@@ -143,7 +147,9 @@ async def _step(companion: Companion, conversation_id: int) -> Observed | None:
             observations = await worker.catch_up(conversation_id, revived.until)
     messages = unread_before - await store.call(backlog.unread, conversation_id)
     if not messages:
-        return Observed(stopped=f"conversation {conversation_id} could not be observed")
+        return Observed(
+            stopped=f"conversation {conversation_id} could not be observed. Run `construct doctor`"
+        )
     fallback = None
     if model is not None:
         fallback = await store.call(fallback_reason, conversation_id, worker.config)

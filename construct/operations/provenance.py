@@ -103,7 +103,8 @@ def why_last(ctx: Context) -> ReplyTrace:
     context = get_reply_context(ctx.db, reply_id)
     if context is None:
         raise NotFoundError(
-            f"There is no record of what the last reply (message:{reply_id}) was given."
+            f"What the model was given for the last reply (message:{reply_id}) was not recorded.\n"
+            "`construct memory context` shows what it would be given now."
         )
     shown = observations.observations(ctx.db, shown_ids(ctx.db, reply.conversation_id))
     return ReplyTrace(

@@ -17,7 +17,7 @@ def explain(error: sqlite3.Error, path: Path | str) -> ConstructError:
     is_full = name.startswith("SQLITE_IOERR") and _is_disk_full(path)
     if is_full or name.startswith("SQLITE_FULL") or "disk is full" in text:
         return ConstructError(
-            f"The disk is full: {path} could not be written.\n"
+            f"The disk is full: the database {path} could not be written.\n"
             "Free some space and try again; nothing stored was lost."
         )
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")) or "locked" in text:
@@ -34,7 +34,7 @@ def explain(error: sqlite3.Error, path: Path | str) -> ConstructError:
         return damaged_error(path)
     if name.startswith("SQLITE_IOERR"):
         return ConstructError(
-            f"Reading or writing {path} failed ({text}).\n"
+            f"Reading or writing the database {path} failed ({text}).\n"
             "Check the disk, then run `construct doctor`."
         )
     return DatabaseUnusableError(

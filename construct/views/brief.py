@@ -24,5 +24,10 @@ def _line(item: AgendaItem, today: date) -> str:
     words = relative_words(item.days.last, today)
     if item.state is AgendaState.OUTCOME_UNKNOWN:
         return f"Outcome unknown ({words}): {one_line(item.content)}"
-    due = f"By {words}" if item.is_vague else words.capitalize()
+    if not item.is_vague:
+        due = words.capitalize()
+    elif words.startswith("in "):  # "in 2 days"
+        due = f"Within {words.removeprefix('in ')}"
+    else:
+        due = f"By {words}"
     return f"{due}: {one_line(item.content)}"

@@ -54,7 +54,10 @@ def context_view(
         (counted(total, "token"), "heading3"),
         f" would be sent to {one_line(upcoming.model)}, "
         f"{share} of its window of {upcoming.window:,}.",
-        (f" Up to each ◄ it is cached for {_CACHE_LIFE_WORDS[request.cache_life]}.", "dim"),
+        (
+            f" Up to each ◄, the prompt is cached for {_CACHE_LIFE_WORDS[request.cache_life]}.",
+            "dim",
+        ),
         ("" if full else f" {full_command} shows every word.", "dim"),
     )
     return Group(*_parts(request, full=full), head, Padding(_bars(request, sizes), (1, 0, 0, 2)))

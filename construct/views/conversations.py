@@ -136,7 +136,8 @@ def deletion_text(preview: DeletionPreview) -> str:
 def deleted_text(deleted: Deleted) -> str:
     """Return what was deleted with a conversation."""
     counts = (
-        f"{counted(deleted.messages, 'message')}, {counted(deleted.observations, 'observation')}"
+        f"{counted(deleted.messages, 'message')}, {counted(deleted.observations, 'observation')} "
+        f"and {counted(deleted.memories, 'memory')}"
     )
     pending = STILL_IN_FILE if deleted.pending_erasure else ""
     return f"Deleted conversation {deleted.conversation}: {counts}.{pending}"

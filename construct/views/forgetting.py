@@ -1,7 +1,7 @@
 """Render what forgetting and undoing would change, and what they changed."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
@@ -89,11 +89,11 @@ def forgotten_view(forgotten: Forgotten) -> str:
     parts = [counted(number, noun) for number, noun in counts if number]
     if forgotten.emptied:
         parts.append(f"every word of {counted(forgotten.emptied, 'message')}")
-    if parts:
-        text = f"Deleted: {', '.join(parts)}."
-    else:
+    sentences = [f"Deleted: {', '.join(parts)}."] if parts else []
+    if not parts or (forgotten.messages and not forgotten.emptied):
         messages = counted(forgotten.messages, "message")
-        text = f"No longer recalled or sent to the model: {messages}."
+        sentences.append(f"No longer recalled or sent to the model: {messages}.")
+    text = " ".join(sentences)
     if forgotten.beside:
         text += f" Kept: {_other_observations(forgotten.beside)}."
     if forgotten.pending_erasure:
@@ -101,23 +101,24 @@ def forgotten_view(forgotten: Forgotten) -> str:
     return text
 
 
-def forget_request_view(question: ForgetQuestion) -> str:
-    """Return what the user asked to forget, and which messages that would empty."""
+def forget_request_view(question: ForgetQuestion, today: date) -> RenderableType:
+    """Return what the user asked to forget, and all that would be deleted along with it."""
     lines = ["You asked to forget this. It is withheld from the model:"]
     lines += [f"  “{shorten(request.words, _QUOTE_LENGTH)}”" for request in question.requests]
+    parts: list[RenderableType] = [Text("\n".join(lines))]
+    if question.deleted:
+        parts.append(Text("Forgetting it for good also deletes:"))
+        parts.append(observation_table(question.deleted, today, _MAX_LISTED))
     if question.emptied:
-        lines.append("Forgetting for good deletes every word of these:")
-    lines += [f"  message:{m.id} “{shorten(m.text, _QUOTE_LENGTH)}”" for m in question.emptied]
-    return "\n".join(lines)
+        parts.append(Text("Forgetting it for good deletes every word of these:"))
+        parts.append(_message_quotes(question.emptied))
+    return Group(*parts)
 
 
 def undo_plan_view(plan: Undo, today: date) -> RenderableType:
     """Return what an undo would take back, and what that would change."""
     head = Text(f"This would be taken back: {_cycle_names(plan)}.", style="heading3")
-    # The plan holds them as they would be, superseded; they are still active.
-    active = [o._replace(superseded_at=None, superseded_by=None) for o in plan.changes.deactivated]
-    changes = replace(plan.changes, deactivated=tuple(active))
-    return Group(head, *_changes(changes, today, _WOULD_UNDO))
+    return Group(head, *_changes(plan.changes, today, _WOULD_UNDO))
 
 
 def undone_view(done: Undo, today: date, *, compact: str = "/compact") -> RenderableType:
@@ -169,15 +170,20 @@ def _deletions(plan: ForgetPlan, today: date) -> list[RenderableType]:
 def _emptied_messages(plan: ForgetPlan) -> list[RenderableType]:
     if not plan.words or not plan.message_ids:
         return []
-    messages: list[Message] = sorted((*plan.messages, *plan.replies), key=lambda m: m.id)
+    # The reply of a notebook may have no words of its own.
+    messages = [m for m in (*plan.messages, *plan.replies) if m.text]
+    messages.sort(key=lambda m: m.id)
+    return [Text("Every word of these would be deleted:"), _message_quotes(messages)]
+
+
+def _message_quotes(messages: Sequence[Message]) -> RenderableType:
     rows: list[tuple[str, Text]] = []
     for m in messages[:_MAX_LISTED]:
         who = "you" if m.role == Role.USER else "reply"
         rows.append((f"  message:{m.id} {who}", Text(f"“{shorten(m.text, _QUOTE_LENGTH)}”")))
     if left_out := and_more(len(messages), _MAX_LISTED):
         rows.append(("", left_out))
-    table = grid(rows, Column(no_wrap=True, style="dim"), Column(overflow="fold"), gap=1)
-    return [Text("Every word of these would be deleted:"), table]
+    return grid(rows, Column(no_wrap=True, style="dim"), Column(overflow="fold"), gap=1)
 
 
 def _reactivated(observations: Sequence[Observation], today: date) -> list[RenderableType]:
@@ -196,15 +202,17 @@ def _consequences(plan: ForgetPlan) -> Iterator[str]:
         if plan.beside:
             yield f"This would stay: {_other_observations(plan.beside)}."
     elif plan.message_ids:
+        them = "it" if len(plan.message_ids) == 1 else "them"
         yield (
             f"{messages} would no longer be recalled or sent to the model; "
-            "--words empties them too."
+            f"--words empties {them} too."
         )
     if plan.attachments:
         files = ", ".join(plan.attachments[:_MAX_LISTED])
         unlisted = len(plan.attachments) - _MAX_LISTED
         ending = f" and {unlisted} more" if unlisted > 0 else ""
-        yield f"These files would be deleted: {files}{ending}."
+        these = "This file" if len(plan.attachments) == 1 else "These files"
+        yield f"{these} would be deleted: {files}{ending}."
     if plan.threads:
         yield (
             f"{counted(len(plan.threads), 'conversation')} would lose the title or note "
@@ -212,7 +220,8 @@ def _consequences(plan: ForgetPlan) -> Iterator[str]:
         )
     if plan.elsewhere:
         marks = ", ".join(f"“{one_line(mark)}”" for mark in plan.marks[:_MAX_MARKS])
-        yield f"{counted(plan.elsewhere, 'other message')} with {marks} would stay."
+        messages = counted(plan.elsewhere, "other message")
+        yield f"{messages} with some of its words ({marks}) would stay."
     if plan.alike:
         yield f"{counted(plan.alike, 'other observation')} saying nearly the same would stay."
 
@@ -223,8 +232,10 @@ def _other_observations(ids: Sequence[int]) -> str:
 
 
 def _changes(changes: Undone, today: date, sentences: _UndoSentences) -> Iterator[RenderableType]:
+    # They are stored as superseded, but nothing replaces what is taken back.
+    removed = [o._replace(superseded_at=None, superseded_by=None) for o in changes.deactivated]
     for sentence, observations in (
-        (sentences.removed, changes.deactivated),
+        (sentences.removed, removed),
         (sentences.reactivated, changes.reactivated),
     ):
         if observations:
@@ -257,9 +268,11 @@ def _when_repeated(done: Undo, compact: str) -> str:
         return f"Those messages will be read again after more talk, or when you run {compact}."
     if cycle.kind == CycleKind.OBSERVER:
         # The shell's `construct compact` works on the current conversation only.
+        number = cycle.conversation_id
+        from_shell = f" (`construct chat --conversation {number}`)" if compact != "/compact" else ""
         return (
-            f"Those messages, in conversation {cycle.conversation_id}, will be read again after "
-            "more talk there, or when you run /compact there."
+            f"Those messages, in conversation {number}, will be read again after more talk there, "
+            f"or when you run /compact there{from_shell}."
         )
     if cycle.kind == CycleKind.REFLECTOR:
         return (

@@ -4,6 +4,7 @@ from typing import Any
 
 from construct.memory.learning.reflection_checks import ChangeKind, Reflection
 from construct.operations.learning import CompactResult, Observed, ObservePlan
+from construct.text import shorten
 from construct.views.words import counted, expected_cost, money
 
 _RETIREMENTS = {
@@ -59,10 +60,14 @@ def observe_plan_view(plan: ObservePlan) -> str:
     )
 
 
-def observed_view(done: Observed) -> str:
-    """Return how many messages were observed, at what cost, and how many are left."""
+def observed_view(done: Observed, since: str | None = None) -> str:
+    """Return how many messages were observed, at what cost, and how many are left.
+
+    `since` is the earliest date that the user asked for.
+    """
     if not done.messages and done.stopped is None:
-        return "Nothing imported is left to observe."
+        after = f" since {shorten(since, 40)}" if since else ""
+        return f"Nothing imported{after} is left to observe."
     learned = f"{counted(done.messages, 'message')}: {counted(done.observations, 'observation')}"
     cost = "" if done.cost_usd is None else f", {money(done.cost_usd)}"
     lines = [f"Observed {learned}{cost}."]
@@ -70,7 +75,7 @@ def observed_view(done: Observed) -> str:
         lines.append(f"Stopped: {done.stopped}.")
     if done.messages_left:
         left = counted(done.messages_left, "message")
-        lines.append(f"Left: {left}; run the same command to continue.")
+        lines.append(f"Left for the next `construct observe`: {left}.")
     return "\n".join(lines)
 
 

@@ -33,7 +33,7 @@ def memory_list_view(
     *,
     most: int | None = None,
     memories: Sequence[Memory] | None = None,
-    rest: str = "/memory all, or narrow it (/help memory)",
+    rest: str = "/memory all shows them; /help memory says how to narrow the list.",
 ) -> RenderableType:
     """Return memories, then observations by day with the newest last, then the counts.
 
@@ -53,7 +53,7 @@ def memory_list_view(
         ]
     parts += [Text(), _summary(memory_list, kept)]
     if left_out := len(memory_list.observations) - len(shown):
-        parts.append(Text(f"{left_out:,} older not shown: {rest}", style="dim"))
+        parts.append(Text(f"{left_out:,} older not shown. {rest}", style="dim"))
     return Group(*parts)
 
 
@@ -173,14 +173,14 @@ def observation_line(o: Observation, today: date) -> str:
     return shown_line(o) + (f"  [{', '.join(marks)}]" if marks else "")
 
 
-def settled_text(how: Settled, new: Observation, today: date) -> str:
-    """Return the message that an item is done or cancelled, naming its new observation."""
-    return f"Marked as {how}:\n{observation_line(new, today)}"
+def settled_view(how: Settled, new: Observation, today: date) -> RenderableType:
+    """Return the message that an item is done or cancelled, with its new observation."""
+    return Group(Text(f"Marked as {how}:"), observation_table([new], today))
 
 
-def moved_text(new: Observation, today: date) -> str:
-    """Return the message that an item was moved, naming its new observation."""
-    return f"Moved to {new.referenced_date}:\n{observation_line(new, today)}"
+def moved_view(new: Observation, today: date) -> RenderableType:
+    """Return the message that an item was moved, with its new observation."""
+    return Group(Text(f"Moved to {new.referenced_date}:"), observation_table([new], today))
 
 
 def observation_table(

@@ -20,7 +20,7 @@ from construct.views.memory import observation_json, shown_json
 from construct.views.unmarked import without_markup
 from construct.views.widgets import Prose, grid
 from construct.views.words import counted, when
-from construct.vocabulary import Role, Stance
+from construct.vocabulary import MemoryOrigin, Role, Stance
 
 _QUOTE_LENGTH = 300
 _MAX_OBSERVATIONS = 20
@@ -106,13 +106,19 @@ def _message_view(trace: MessageTrace, clock: Clock) -> RenderableType:
 def _memory_view(trace: MemoryTrace, clock: Clock) -> RenderableType:
     head = Text(f"memory:{trace.memory.id}  {one_line(trace.memory.content)}")
     if trace.trace is None:
-        kept = f"kept by the {trace.memory.origin}, {when(trace.memory.created_at, clock)}"
+        by = "you" if trace.memory.origin == MemoryOrigin.USER else "the assistant"
+        kept = f"kept by {by}, {when(trace.memory.created_at, clock)}"
         return Group(head, Text(kept, style="dim"))
     return Group(head, why_view(trace.trace, clock))
 
 
-def why_last_view(trace: ReplyTrace, clock: Clock) -> RenderableType:
-    """Return what the model was given from memory for a reply, and how it got there."""
+def why_last_view(
+    trace: ReplyTrace, clock: Clock, *, full_command: str = "/context full"
+) -> RenderableType:
+    """Return what the model was given from memory for a reply, and how it got there.
+
+    `full_command` is the command that shows all that it is sent now.
+    """
     tree = Tree(_message(trace.reply, clock), guide_style="dim")
     for way, heading in _WAYS.items():
         items = [given.item for given in trace.given if given.way == way]
@@ -129,7 +135,7 @@ def why_last_view(trace: ReplyTrace, clock: Clock) -> RenderableType:
         branch.add(_observation(o))
     others = trace.lines - len(newest)
     if others > 0:
-        hint = f"and {others:,} more; /context full shows what it is sent now"
+        hint = f"and {others:,} more; {full_command} shows what it is sent now"
         branch.add(Text(hint, style="dim"))
     return tree
 

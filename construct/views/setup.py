@@ -21,8 +21,9 @@ _ORIGINS = {
     Origin.FILES: "from .env or config.env",
 }
 PROTOCOLS = (
-    "Servers and keys that speak only OpenAI's protocol do not work here. These speak Anthropic's"
-    f" Messages API and do: {', '.join(kind.name for kind in KINDS)}, OpenRouter, LiteLLM."
+    "OpenAI keys, and servers that speak only OpenAI's protocol, do not work here. These speak"
+    f" Anthropic's Messages API and work: {', '.join(kind.name for kind in KINDS)}, OpenRouter,"
+    " LiteLLM."
 )
 
 
@@ -123,7 +124,7 @@ def saved_text(saved: SavedChoice) -> str:
     name = model_words(saved.choice.model)
     lines = [f"{name}: {shorten(saved.answer, 200)}"] if saved.answer else []
     if saved.choice.model == NOTEBOOK:
-        lines.append("Continuing without a model. `construct setup` shows this screen again.")
+        lines.append("Continuing without a model. To choose one later, run `construct setup`.")
     else:
         lines.append(f"Chosen: {name}. Written to {saved.config_file}.")
     if saved.is_overridden:

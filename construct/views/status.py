@@ -92,7 +92,7 @@ def status_notes(status: Status, imported: int = 0, compact: str = "/compact") -
         return
     work = status.work
     if work.held_tokens:
-        waiting = " Compacting waits for it." if status.compaction.ratio >= 1 else ""
+        waiting = " Compaction waits until then." if status.compaction.ratio >= 1 else ""
         yield (
             "An observation run was undone. Its messages will be read again after "
             f"{counted(work.held_tokens, 'more token')} of talk, or when you run "

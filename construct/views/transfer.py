@@ -9,13 +9,16 @@ from construct.views.words import counted
 def imported_text(imported: Imported) -> str:
     """Return one line that says what an import added."""
     report = imported.report
-    known = f" Already here: {report.known:,}." if report.known else ""
+    noun = "entry" if report.source == "construct" else "message"  # or a row of an export
+    known = f" Already here: {counted(report.known, noun)}." if report.known else ""
     if not (report.messages or report.conversations or report.observations or report.memories):
         return f"Nothing new.{known}" if known else "Nothing new: the file has no messages."
-    parts = [
-        f"{counted(report.messages, 'message')} in "
-        f"{counted(report.conversations, 'new conversation')}"
-    ]
+    parts: list[str] = []
+    messages = counted(report.messages, "message")
+    if report.conversations:
+        parts.append(f"{messages} in {counted(report.conversations, 'new conversation')}")
+    elif report.messages:
+        parts.append(f"{messages} into conversations that were already here")
     if report.observations:
         parts.append(counted(report.observations, "observation"))
     if report.memories:

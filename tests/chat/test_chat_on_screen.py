@@ -462,3 +462,18 @@ async def test_a_command_at_a_question_is_no_answer(settings: Settings, api: Fak
         seat.type("no\r")
         await seat.see("Nothing was deleted.")
     assert stored(settings, "SELECT withheld FROM messages WHERE id = 1") == [(0,)]
+
+
+async def test_a_question_wider_than_the_window_is_wrapped(
+    settings: Settings, api: FakeApi
+) -> None:
+    """It stands above the line on which it is answered."""
+    async with seated(settings, columns=34, rows=24) as seat:
+        seat.type("My sister Rosa lives in Porto.\r")
+        await seat.see("You said")
+        seat.type("/forget message:1\r")
+        await seat.see("Never show this to the model")
+        await seat.see("[y/N]")
+        seat.type("no\r")
+        await seat.see("Nothing was deleted.")
+        assert "[y/N]" not in seat.screen.text

@@ -93,7 +93,7 @@ def test_the_panel_says_where_memory_stands() -> None:
         (
             progress(1.2, 1.1),
             {"held_tokens": 1},
-            ["after 1 more token of talk, or when you run /compact. Compacting waits"],
+            ["after 1 more token of talk, or when you run /compact. Compaction waits"],
         ),
         (
             progress(0, 0, 1.1),
@@ -222,7 +222,10 @@ def test_what_was_found_fits_a_small_screen(width: int) -> None:
     lines = to_text(search_view(SearchResult("tea", hits)), width).splitlines()
     assert len(lines) <= 26
     assert sum(map(len, lines)) > 8 * width
-    assert lines[-1] == "loose: has only some of the words, or is next to a match"
+    assert (
+        lines[-1]
+        == "loose: has only some of the words, is similar in meaning, or is next to a match"
+    )
 
 
 def test_what_was_looked_for_is_seen() -> None:

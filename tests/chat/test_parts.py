@@ -60,7 +60,7 @@ def test_toolbar_says_what_is_due() -> None:
         line(ToolbarState("Tea", observe=12.5, compact=0.999), 80)
         == " Tea · observe due · compact 99%"
     )
-    assert line(ToolbarState("Tea", observe=0.2, held=True), 80) == " Tea · observe held"
+    assert line(ToolbarState("Tea", observe=0.2, held=True), 80) == " Tea · observe paused"
 
 
 @pytest.mark.parametrize("text", ["你好世界" * 30, "plain words " * 30, "é̂" * 200])

@@ -362,7 +362,7 @@ def test_memory_is_grouped_by_day() -> None:
         "",
         "3 observations · high · planned · 1 pending, 1 outcome unknown, 1 pinned, 1 reflection",
     ]
-    assert "1 older not shown: /memory all" in to_text(memory_list_view(listed(*found), most=2))
+    assert "1 older not shown. /memory all" in to_text(memory_list_view(listed(*found), most=2))
 
 
 def test_nothing_yet() -> None:

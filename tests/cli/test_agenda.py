@@ -260,6 +260,8 @@ def test_brief_says_what_is_due(planned: Program) -> None:
     ]
     then = planned.run("brief", more={"CONSTRUCT_NOW": "2026-03-31T12:00:00+00:00"})
     assert then.stdout == "By today: User paints the kitchen\n"
+    before = planned.run("brief", more={"CONSTRUCT_NOW": "2026-03-29T12:00:00+00:00"})
+    assert before.stdout == "Within 2 days: User paints the kitchen\n"
     later = planned.run("brief", more={"CONSTRUCT_NOW": "2026-07-01T12:00:00+00:00"})
     assert (later.returncode, later.stdout, later.stderr) == (0, "", "")
     assert planned.run("--db", str(planned.db), "brief").stdout.startswith("Today: ")

@@ -10,6 +10,7 @@ from tests.support.model_servers import ModelServer, ollama
 from tests.support.program import Program
 
 ENTER = "\r"
+CTRL_C = "\x03"
 CTRL_D = "\x04"
 
 
@@ -54,6 +55,9 @@ def test_a_key_is_typed_hidden_and_a_wrong_one_is_not_kept(program: Program) -> 
         terminal.type(f"two words{ENTER}")
         terminal.see("Choose again")
         assert "two words" not in terminal.screen.text
+        terminal.type("u")
+        terminal.see("Address")
+        terminal.type(CTRL_C)
         terminal.type("7")
         terminal.see("Press one of the keys above")
         terminal.type("q")

@@ -251,7 +251,7 @@ def test_why_a_message_or_what_was_kept_by_hand(lived: Program) -> None:
     )
     assert "message:1" in lived.run("memory", "why", "message:1").stdout
     (by_hand,) = (m["id"] for m in lived.json("memory", "list", "yours") if m["kind"] == "memory")
-    assert "kept by the user" in lived.run("memory", "why", by_hand).stdout
+    assert "kept by you" in lived.run("memory", "why", by_hand).stdout
     assert lived.json("memory", "why", by_hand) == {
         "observation": None,
         "sources": [],
@@ -415,7 +415,7 @@ def test_compact_says_what_was_read_by_rule(program: Program, api: FakeApi) -> N
     api.fail("observer", faults.http(401), times=None)
     gone = program.run("compact")
     assert (gone.returncode, gone.stdout[:17]) == (0, "1 new observation")
-    assert "read without a model (" in gone.stderr
+    assert "read without a model: " in gone.stderr
     assert program.run("compact").stderr == ""
 
 
@@ -470,7 +470,7 @@ def test_on_a_terminal_the_list_is_the_chats(lived: Program) -> None:
     assert "The alarm code is 9917" in shown
     assert "1 kept on request" in shown
     assert not [one for one in promoted if one in shown]
-    assert "2 older not shown: a larger --limit" in shown
+    assert "2 older not shown. Pass a larger --limit" in shown
     assert "\nyesterday." in shown
 
 

@@ -108,7 +108,7 @@ def test_it_stops_at_its_budget_and_goes_on_later(past: Program) -> None:
     """What is spent ends it between two batches; what is left is said."""
     first = past.run("observe", "--budget", "0.0001", "--yes")
     assert first.returncode == 0
-    assert "Left: 6 messages" in first.stdout
+    assert "`construct observe`: 6 messages" in first.stdout
     assert past.json("observe", "--budget", "1", "--yes")["messages_left"] == 0
 
 
@@ -182,7 +182,7 @@ def test_money_spent_is_no_failure(long: Program) -> None:
     assert done["messages_left"] == 0
     assert (
         done["stopped"]
-        == "the budget is spent, so the end of that conversation was read without a model"
+        == "the budget or the daily limit is spent, so the last messages were read without a model"
     )
 
 

@@ -289,7 +289,7 @@ def test_version(program: Program) -> None:
     ("arguments", "command"),
     [
         ("bogus", ""), ("--bogus", ""), ("memory bogus", " memory"), ("ask a b", " ask"),
-        ("status --db x", " status"), ("import", " import"), ("chat --conversation", " chat"),
+        ("status --bogus", " status"), ("import", " import"), ("chat --conversation", " chat"),
         ("--db", ""),
     ],
 )  # fmt: skip

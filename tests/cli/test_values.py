@@ -10,10 +10,10 @@ from tests.support.program import Program
     [
         ("memory search tea --limit a", "'--limit': a is not a whole number."),
         ("memory search tea --limit 1.5", "'--limit': 1.5 is not a whole number."),
-        ("memory search tea --limit 0", "'--limit': It must be at least 1."),
+        ("memory search tea --limit 0", "'--limit': it must be at least 1."),
         ("observe --budget much", "'--budget': much is not a number."),
-        ("observe --budget nan", "'--budget': It must be at least 0."),
-        ("serve --port 99999", "'--port': It must be at most 65535."),
+        ("observe --budget nan", "'--budget': it must be at least 0."),
+        ("serve --port 99999", "'--port': it must be at most 65535."),
     ],
 )
 def test_wrong_values(program: Program, arguments: str, said: str) -> None:

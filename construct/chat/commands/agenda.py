@@ -10,7 +10,7 @@ from construct.operations import agenda as operations
 from construct.references import parse_reference
 from construct.text import shorten
 from construct.views.agenda import agenda_view
-from construct.views.memory import moved_text, settled_text
+from construct.views.memory import moved_view, settled_view
 from construct.vocabulary import AgendaState, Settled
 
 _USAGE = "/agenda [ID|done ID|moved ID DAY|cancelled ID]"
@@ -80,11 +80,11 @@ async def _settle(chat: Chat, out: Output, name: str, how: Settled) -> None:
     chat.refuse_in_private()
     new = await chat.run(operations.settle, parse_reference(name), how)
     chat.shown = ("observation", new.id)
-    out.say(settled_text(how, new, chat.clock.today()))
+    out.show(settled_view(how, new, chat.clock.today()))
 
 
 async def _move(chat: Chat, out: Output, name: str, day: str) -> None:
     chat.refuse_in_private()
     new = await chat.run(operations.move, parse_reference(name), day)
     chat.shown = ("observation", new.id)
-    out.say(moved_text(new, chat.clock.today()))
+    out.show(moved_view(new, chat.clock.today()))

@@ -148,7 +148,7 @@ async def ask_about_withheld(chat: Chat, out: Output) -> None:
     if not out.interactive:
         return
     while question := await chat.run(forgetting.next_question):
-        out.say(views.forget_request_view(question))
+        out.show(views.forget_request_view(question, chat.clock.today()))
         if await out.ask("Forget it for good?"):
             await chat.run(forgetting.forget_requested, question)
             chat.shown = None

@@ -269,8 +269,10 @@ def fallback_reason(
     if cycle is None or cycle.id <= since or cycle.model != EXTRACTIVE:
         return None
     if is_over_limit(db, config):
-        return "the budget is spent, so the end of that conversation was read without a model"
+        return (
+            "the budget or the daily limit is spent, so the last messages were read without a model"
+        )
     if not cycle.notes:  # nothing in the batch was for a model to read
         return None
     why = json.loads(cycle.notes)[-1].rstrip(".")
-    return f"the worker model failed, so the last batch was read without a model ({why})"
+    return f"the worker model failed, so the last batch was read without a model: {why}"

@@ -127,11 +127,11 @@ def why_not_outdated(
     if old.is_protected:
         return _PROTECTED
     if new_said <= old_said:
-        return "what would make it outdated was not said later"
+        return "the note that would replace it was not said later"
     if new.observation_date < old.observation_date:
-        return "what would make it outdated has an earlier date"
+        return "the note that would replace it has an earlier date"
     if new.stance not in {Stance.STATED, old.stance}:
-        return "only what is stated, or of the same stance, makes a note outdated"
+        return "only a stated note, or one of the same stance, can replace it"
     return None
 
 
@@ -162,7 +162,7 @@ class _Checks:
         retired = tuple(o.id for o in sources)
         reason = _why_not_line(line, sources)
         if any(self._is_needed(i) for i in retired):
-            reason = "one of its notes stands for another"
+            reason = "one of its notes already replaces another"
         if reason:
             self.refused.append(Refusal(proposed.content, reason, retired))
             return
@@ -208,7 +208,7 @@ class _Checks:
             return
         reason = None
         if note.priority != Priority.LOW:
-            reason = "only a low note can be dropped"
+            reason = "only a low-priority note can be dropped"
         elif note.is_protected:
             reason = _PROTECTED
         self._settle(Change(ChangeKind.DROP, (note_id,)), "dropped", reason)
@@ -224,7 +224,7 @@ class _Checks:
         if retired.is_protected:
             return _PROTECTED
         if self._is_retired(stays.id) or self._is_needed(retired.id):
-            return "what would stand for it does not stay, or it stands for another itself"
+            return "the note to keep was itself replaced, or this one already replaces another"
         return None
 
     def _settle(self, change: Change, proposal: str, reason: str | None) -> None:

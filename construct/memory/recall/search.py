@@ -53,7 +53,7 @@ SIMILAR = 60
 SIMILAR_FILTERED = 1000
 """Entries of each kind that are compared for similar meaning when filters are narrow."""
 MIN_SIMILARITY_ALONE = 0.3
-"""Cosine similarity that the best entry must have when the words find nothing."""
+"""Lowest cosine similarity of an entry that is found when the words find nothing."""
 DIRECT_SIMILARITY = 0.45
 """Cosine similarity that makes a match direct, whatever words it has."""
 DIRECT_SHARE = 0.5
@@ -64,7 +64,7 @@ _RELATED_SCORE = -3.0
 """Score of related memories when nothing else is found."""
 
 MATCH_MEANS: dict[Match, str] = {
-    Match.LOOSE: "has only some of the words, or is next to a match",
+    Match.LOOSE: "has only some of the words, is similar in meaning, or is next to a match",
     Match.RELATED: "found through the graph",
     Match.RESPELT: "has a word with a similar spelling",
 }
@@ -182,9 +182,8 @@ def _find(
     similarities = _similarities(db, query, names, filters, meaning)
     similar = _similar(db, similarities, filters) if similarities else []
     if similarities and not typed and not respelt:
-        best_similarity = max(similarities.of(similar).values(), default=0.0)
-        if best_similarity < MIN_SIMILARITY_ALONE:
-            similar = []
+        by_key = similarities.of(similar)
+        similar = [entry for entry in similar if by_key[entry.key] >= MIN_SIMILARITY_ALONE]
 
     # All of these, ranked together with the turns around them.
     candidates = with_neighbours(

@@ -51,7 +51,7 @@ def write_export(
 
 def _to_stdout(db: sqlite3.Connection, file_format: str, stdout: TextIO, clock: Clock) -> None:
     if file_format == "sqlite":
-        raise UsageError("An sqlite export needs a file.\nName one with -o.")
+        raise UsageError("An SQLite export needs a file.\nName one with -o.")
     encoding = stdout.encoding or "utf-8"
     _write_text(
         db,
@@ -72,7 +72,7 @@ def _to_path(
         return
     if target.exists() and not target.is_file():
         raise UsageError(
-            f"{target} is not a regular file, which an sqlite export needs.\n"
+            f"{target} is not a regular file, which an SQLite export needs.\n"
             "Name another file with -o."
         )
     with replacing(target) as new:

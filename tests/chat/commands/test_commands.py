@@ -246,7 +246,7 @@ async def test_what_is_kept_by_hand_is_listed(
         assert f"memory:{number} Zebras are my favourite" in await shown(
             dialogue, "/memory", capsys
         )
-        assert "kept by the user" in await shown(dialogue, f"/why memory:{number}", capsys)
+        assert "kept by you" in await shown(dialogue, f"/why memory:{number}", capsys)
         await dialogue.run_line(f"/forget memory:{number}")
         assert f"Add --yes: /forget memory:{number} --yes" in capsys.readouterr().err
         assert "1 memory" in await shown(dialogue, f"/forget memory:{number} --yes", capsys)
@@ -265,7 +265,7 @@ async def test_what_was_shown_last_needs_no_id(
         assert "message:1" in await shown(dialogue, "/why", capsys)
         assert "pinned" in await shown(dialogue, "/pin", capsys)
         assert "pinned" not in await shown(dialogue, "/pin off", capsys)
-        assert "kept by the user" not in await shown(dialogue, "/recall Rosa", capsys)
+        assert "kept by you" not in await shown(dialogue, "/recall Rosa", capsys)
         await dialogue.run_line("/forget")
         assert "Add --yes: /forget message:1 --yes" in capsys.readouterr().err
         await dialogue.run_line("/forget message:1 --words")
@@ -326,7 +326,7 @@ async def test_import_brings_in_a_file(
         assert "`construct observe` learns from them" in said
         assert "Rowing" in await shown(dialogue, "/conversations", capsys)
         said = await shown(dialogue, f"/import {tmp_path / 'talk.jsonl'}", capsys)
-        assert said == "Nothing new. Already here: 1.\n"
+        assert said == "Nothing new. Already here: 1 message.\n"
         assert not dialogue.failed
 
 
@@ -451,4 +451,7 @@ async def test_recall_says_what_else_it_searched(
         assert "No “sisster”; also searched “sister”." in found.splitlines()
         assert "respelt: has a word with a similar spelling" in found.splitlines()
         loose = await shown(dialogue, "/recall Rosa wheels repair", capsys)
-        assert "loose: has only some of the words, or is next to a match" in loose.splitlines()
+        assert (
+            "loose: has only some of the words, is similar in meaning, or is next to a match"
+            in loose.splitlines()
+        )

@@ -103,7 +103,23 @@ async def test_each_request_is_a_question_of_its_own(
         async with talking(settings, out) as dialogue:
             await dialogue.before_prompt()
         assert out.questions == ["Forget it for good?"]
-        assert (
-            "deletes every word of these:\n  message:1 “My sister Rosa" in capsys.readouterr().out
-        )
+        asked = capsys.readouterr().out
+        assert "“My sister Rosa" in asked.partition("deletes every word of these:")[2]
         assert forget_requests.unanswered(db) == []
+
+
+async def test_a_request_for_a_message_lists_what_was_drawn_from_it(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every observation that a yes deletes is in the question."""
+    with closing(open_database(settings.db)) as db:
+        with transaction(db):
+            (cycle,) = db.execute("SELECT id FROM cycles WHERE kind = 'observer'").fetchone()
+            forget_requests.add(db, cycle, [], [1])
+            set_watermark(db, 1, "window", last_message_id(db, 1), NOW)
+            forget_requests.withhold_committed(db, 1, NOW)
+        async with talking(settings, Asked(False, True)) as dialogue:
+            await dialogue.before_prompt()
+        shown = capsys.readouterr().out
+        (note,) = db.execute("SELECT content FROM observations").fetchone()
+        assert note in shown.partition("also deletes:")[2]

@@ -181,7 +181,8 @@ async def test_imported_history_does_not_overrule_today(tmp_path: Path, api: Fak
         assert await t.companion.worker.catch_up(imported, revived.until) == 1
         t.check()
         assert await states(t) == {PORTO: "active", LISBON: "active"}
-        assert f"kept “{PORTO}”: what would make it outdated was not said later" in await notes(t)
+        kept = f"kept “{PORTO}”: the note that would replace it was not said later"
+        assert kept in await notes(t)
     assert not api.of("verifier")
 
 

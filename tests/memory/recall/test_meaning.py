@@ -85,6 +85,18 @@ def test_passages_come_back_by_their_meaning(life: Life, meaning: Meaning) -> No
     assert passages(life.db, "boat?", known=[("message", said.id)], meaning=meaning) == []
 
 
+def test_without_a_word_only_what_is_near_is_found(life: Life, meaning: Meaning) -> None:
+    """An entry that is near does not bring along those that are hardly similar."""
+    here = life.talk()
+    near = life.say(here, "vessel")
+    for _ in range(9):
+        far = life.say(here, "puppy " * 6 + "ship")
+    index(life, meaning)
+    found = [hit.id for hit in search(life.db, "boat", meaning=meaning)]
+    assert near.id in found
+    assert far.id not in found
+
+
 def test_words_come_before_mere_likeness(life: Life, meaning: Meaning) -> None:
     """Of two like messages the one that has the query's very word stands first."""
     here = life.talk()
