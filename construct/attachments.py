@@ -35,7 +35,7 @@ _MAX_BYTES = {
 """The largest file that can be attached, in bytes."""
 _MAX_PAGES = 100
 _MAX_NAME = 255
-"""Characters in a file name, on every system."""
+"""The most characters that a file name has on any system."""
 _PIXELS_PER_TOKEN = 750
 _TOKENS_PER_PAGE = 3_000
 """Of a PDF: the model is sent the page's text and a picture of it."""
@@ -110,8 +110,8 @@ def attachment_name(name: str) -> str:
     return "".join(map(_name_character, name)).strip() or "unnamed"
 
 
-def is_kept(attachment: Attachment) -> bool:
-    """Return whether an attachment could come from `read_attachment`: an imported one may not."""
+def is_acceptable(attachment: Attachment) -> bool:
+    """Return whether an attachment from elsewhere is one `read_attachment` could return."""
     name, data = attachment.name, attachment.data
     if MEDIA_TYPES.get(attachment.media_type) is not _kind(data) or len(name) > _MAX_NAME:
         return False

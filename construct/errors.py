@@ -93,6 +93,4 @@ class ModelBrokenError(ModelError):
 class ContextOverflowError(ModelError):
     """The request is larger than the model's context window."""
 
-    ADVICE = (
-        "Send a shorter message, or use a model that reads more (--model, or /model in a chat)."
-    )
+    ADVICE = "Send a shorter message, or use a model that reads more (--model; in a chat, /model)."

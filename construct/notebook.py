@@ -25,7 +25,7 @@ from construct.vocabulary import ItemKind, Match, Role, Scope
 _MAX_QUOTES = 3
 _MAX_QUOTE_CHARACTERS = 200
 NOTED = "Noted."
-NOT_KEPT = "Not kept: this conversation is private."
+NOT_KEPT = "Not kept: private talk is on."
 _NOTHING_FOUND = "Nothing you wrote before matches."
 _GREEK = re.compile("[\u0370-\u03ff]")
 _SPEAKERS = {Role.USER: "you", Role.ASSISTANT: "the companion"}

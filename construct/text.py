@@ -7,8 +7,8 @@ import re
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
-# Characters that end a line for str.splitlines() but not for a terminal. They become
-# spaces, so that the words around them stay apart.
+# Vertical tab, form feed, NEL, and the line and paragraph separators. They end a line, so
+# they become spaces, or the words around them would be joined.
 _ODD_SPACE = str.maketrans(dict.fromkeys("\x0b\x0c\x85\u2028\u2029", " "))
 
 # Escape sequences are removed whole, so that their parameters do not remain as text.

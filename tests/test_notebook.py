@@ -241,7 +241,7 @@ PRIVATE = "Who is my dentist?\nMy secret is xylophone.\n/retry\n/drop\n"
 def test_private_talk_is_answered_and_not_kept(asked: Program, more: tuple[str, ...]) -> None:
     """The reply quotes what was stored before, and says that it is not kept."""
     done = asked.run("chat", "--private", "--commands", *more, stdin=PRIVATE)
-    quoting, secret = done.stdout.split("Not kept: this conversation is private.")[1:]
+    quoting, secret = done.stdout.split("Not kept: private talk is on.")[1:]
     assert QUOTE in quoting
     assert "From before" not in secret
     assert "trying again gives the same reply" in done.stderr
@@ -267,7 +267,7 @@ async def test_private_words_go_on_with_a_model_and_the_replies_do_not(
         aside = off_record(t.companion, said)
         await aside.turn(t.id, "Who is my dentist?", t.heard.append)
         assert await aside.last_reply(t.id) == (
-            "Not kept: this conversation is private. From before:\n\n"
+            "Not kept: private talk is on. From before:\n\n"
             f"- {t.companion.settings.clock.today()}, you: {QUOTE} (message:1)"
         )
         t.companion.use_models(with_model)

@@ -297,7 +297,7 @@ class Session:
                 if not self._finishing.done():
                     notice("finishing memory work… Ctrl-C leaves it for the next start")
                 if not await self._finishing:
-                    notice("this takes longer; the rest follows at the next start")
+                    notice("not finished in time; the next start does the rest")
             except asyncio.CancelledError:
                 notice("left for the next start")
 

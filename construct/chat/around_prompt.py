@@ -57,11 +57,17 @@ class Live:
         self.since = time.monotonic() + delay
 
     def fragments(
-        self, width: int, chips: Sequence[Chip] = (), offer: str = ""
+        self,
+        width: int,
+        chips: Sequence[Chip] = (),
+        offer: str = "",
+        *,
+        is_asking: bool = False,
     ) -> StyleAndTextTuples:
         """Return the styled lines above the prompt.
 
-        The files attached to the line (`chips`) and what Tab would attach (`offer`) come
+        With `is_asking`, a question waits for the user, so `status` is left out. The files
+        attached to the line (`chips`) and what Tab would attach (`offer`) come
         last, closest to the prompt.
         """
         shown: StyleAndTextTuples = []
@@ -70,17 +76,17 @@ class Live:
             shown += [("", gap), *_parsed(self.tail), ("", "\n")]
         if self.panel:
             shown += [("", "\n"), *_parsed(self.panel)]
-        notes = [("class:dim", note) for note in self._notes(width - 1)]
+        notes = [("class:dim", note) for note in self._notes(width - 1, is_asking=is_asking)]
         notes += _attached(chips, offer, width - 1)
         if notes:
             shown.append(("", "\n"))
         shown += [(style, f"{note}\n") for style, note in notes]
         return shown or [("", "")]
 
-    def _notes(self, width: int) -> Iterator[str]:
+    def _notes(self, width: int, *, is_asking: bool) -> Iterator[str]:
         """Yield the status, the oldest and the newest queued lines, and the hint."""
         passed = time.monotonic() - self.since
-        if self.status and passed >= 0:
+        if self.status and passed >= 0 and not is_asking:
             frame = _SPINNER[int(passed * _FRAMES_A_SECOND) % len(_SPINNER)]
             seconds = f" {int(passed)} s" if passed >= _SHOW_SECONDS_FROM else ""
             yield ellipsized(f"{frame} {self.status}{seconds} · Ctrl-C stops", width)

@@ -49,9 +49,11 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 BEAT_SECONDS = 20.0
+"""How often the chat records that it is alive, and in which conversation."""
 LEAVING_SECONDS = 20.0
 """How long leaving waits for the memory work that is due."""
-_COLD_MARGIN_SECONDS = 5.0
+_CACHE_MARGIN_SECONDS = 5.0
+"""Added to the prompt cache's lifetime, so that it has surely expired."""
 _SESSION_PATIENCE_SECONDS = 1.0
 """How long recording the session waits for another program's write.
 
@@ -84,7 +86,8 @@ class Chat:
         )
         self._complain = complain
         self._session_id: int | None = None
-        self._cold_at: float | None = None
+        self._cache_expires_at: float | None = None
+        """By the monotonic clock. Memory work that waits for it begins then."""
         self._beat: asyncio.Task[None] | None = None
 
     @property
@@ -109,7 +112,7 @@ class Chat:
 
     @property
     def responder(self) -> Responder:
-        """What answers messages: with storing them, or in private without."""
+        """What answers messages. In private talk it stores nothing."""
         if self._said_in_private is None:
             return on_record(self.companion)
         return off_record(self.companion, self._said_in_private, self._files_in_private)
@@ -155,14 +158,14 @@ class Chat:
         try:
             return await self.responder.turn(here, words, listen, attachments)
         finally:
-            await self._spoken()
+            await self._after_turn()
 
     async def again(self, listen: Listener) -> TurnResult | None:
         """Ask for another answer to the last message; None when there is none."""
         try:
             return await self.responder.retry(self.conversation_id, listen)
         finally:
-            await self._spoken()
+            await self._after_turn()
 
     async def drop(self) -> str | None:
         """Exclude the last message from requests if it has no complete reply.
@@ -179,7 +182,7 @@ class Chat:
     async def move(self, conversation_id: int | None) -> None:
         """Continue in another conversation (None: a new one) and observe the one left."""
         left, self.conversation_id = self.conversation_id, conversation_id
-        self._cold_at = None
+        self._cache_expires_at = None
         self.set_private(self.is_private)
         if left is not None and left != conversation_id:
             self.background.add(Job(left, leaving=True))
@@ -190,7 +193,7 @@ class Chat:
 
     def begin_anew(self) -> None:
         """Continue in a new conversation after this one was deleted."""
-        self.conversation_id = self._cold_at = None
+        self.conversation_id = self._cache_expires_at = None
 
     async def conversation(self) -> ConversationSummary | None:
         """Return the conversation, or None while nothing has been said in it."""
@@ -270,7 +273,7 @@ class Chat:
             await self.store.call(self._close_session)
         await self.companion.close()
 
-    async def _spoken(self) -> None:
+    async def _after_turn(self) -> None:
         """After a turn, begin the work that is due and note when the prompt cache expires."""
         if self.conversation_id is None or self.is_private:
             return
@@ -279,7 +282,7 @@ class Chat:
             return
         here = await self.store.call(get_conversation, self.conversation_id)
         life = policy.lifetime(here.cache_life)
-        self._cold_at = time.monotonic() + life.total_seconds() + _COLD_MARGIN_SECONDS
+        self._cache_expires_at = time.monotonic() + life.total_seconds() + _CACHE_MARGIN_SECONDS
 
     async def _arrive(self) -> None:
         """Record which conversation this chat is in; warn if another chat is in it."""
@@ -292,8 +295,8 @@ class Chat:
             await asyncio.sleep(BEAT_SECONDS)
             with suppress(ConstructError):
                 await self.store.call(self._beat_once)
-            if self._cold_at is not None and time.monotonic() >= self._cold_at:
-                self._cold_at = None
+            if self._cache_expires_at is not None and time.monotonic() >= self._cache_expires_at:
+                self._cache_expires_at = None
                 if self.conversation_id is not None:
                     self.background.add(Job(self.conversation_id))
 
@@ -303,7 +306,7 @@ class Chat:
             self._session_id = cycles.open_session(db, self.conversation_id)
 
     def _close_session(self, db: sqlite3.Connection) -> None:
-        """Close the session, even when it was opened after the chat had stopped waiting."""
+        """Close the session, also one opened after the chat stopped waiting for it."""
         if self._session_id is not None:
             with patience(db, _SESSION_PATIENCE_SECONDS):
                 cycles.close_session(db, self._session_id)

@@ -21,7 +21,7 @@ from construct.views.reply import why_broken
 log = logger("chat")
 
 _COMMAND_LINE = re.compile(r"`construct ((?:memory |conversations )?[a-z]+)`")
-_ONLY_IN_A_SHELL = re.compile(r" with -o\b|\bin a chat, (?=/)")
+_ONLY_IN_A_SHELL = re.compile(r" with -o\b|(?:--model; )?\bin a chat, (?=/)")
 """Words of errors that a chat leaves out: "Name another file with -o."; "in a chat, /drop"."""
 _SLASH_COMMANDS = {
     "memory list": "memory",

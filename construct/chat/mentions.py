@@ -18,7 +18,7 @@ _DETACH_BEFORE = r"/detach\s+(?=\S)"
 _DETACH_AFTER = r"(?<=\S)\s+/detach\s*\Z"
 """`/detach` after a message."""
 _MAX_OFFERED = 8
-"""Paths in a pasted text beyond which none is offered."""
+"""The most pasted paths that are offered as attachments; of more, none is."""
 
 
 @dataclass(frozen=True, slots=True)

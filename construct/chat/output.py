@@ -100,9 +100,7 @@ class Output(Protocol):
             answer = (await self.answer_to(question, keys)).strip()
             if len(answer) < 2 and answer.lower() in keys:
                 return answer.lower()
-            self.say(
-                f"Not sent: “{shorten(answer, 60)}”. Please answer the question; Ctrl-C cancels."
-            )
+            self.say(f"Not sent: “{shorten(answer, 60)}”. Press {', '.join(keys)} or Enter.")
         return ""
 
     async def answer_to(self, question: str, keys: str = "") -> str:

@@ -291,7 +291,12 @@ class Screen:
         )
         wide_question = FormattedTextControl(lambda: [("class:accent", self.prompt.question)])
         live = FormattedTextControl(
-            lambda: self.live.fragments(self.width, self.prompt.chips, self.prompt.offer)
+            lambda: self.live.fragments(
+                self.width,
+                self.prompt.chips,
+                self.prompt.offer,
+                is_asking=bool(self.prompt.question),
+            )
         )
         bottom = FormattedTextControl(
             lambda: toolbar(replace(self.toolbar, keys=vi_state_words(self.app)), self.width)

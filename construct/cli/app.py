@@ -145,7 +145,9 @@ def setup(
     server: Annotated[
         str | None,
         typer.Option(
-            "--server", metavar="URL", help="The address of its server, if setup does not find it."
+            "--server",
+            metavar="URL",
+            help="The address of the model's server, if setup does not find it.",
         ),
     ] = None,
     key: Annotated[

@@ -31,7 +31,7 @@ def demo(env: Environment) -> int:
         raise UsageError("The demo uses a copy of its own. Leave out --db.")
     with tempfile.TemporaryDirectory(prefix="construct-demo-") as folder:
         place = Path(folder)
-        settings = replace(  # the persona and the rules too are the demo's own
+        settings = replace(  # without the user's own persona and memory rules
             env.settings,
             db=place / "demo.db",
             config_dir=place,

@@ -128,7 +128,7 @@ def profile(context: typer.Context, as_json: Json = False) -> None:
     if as_json:
         print_json(profile_json(subjects, clock))
     else:
-        show(profile_view(subjects, clock.today()))
+        show(profile_view(subjects, clock.today(), compact="`construct compact`"))
 
 
 @memory.command()

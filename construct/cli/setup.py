@@ -99,7 +99,7 @@ def pick(settings: Settings, reach: Reach) -> Picked:
                 complain(_WRONG_KEY)
                 continue
             if choice.model != operation.NOTEBOOK:
-                say(f"Trying {model_words(choice.model)} …")
+                say(f"Trying {model_words(choice.model)}…")
             say(f"\n{view.saved_text(_save(settings, choice))}\n")
         except ConstructError as error:
             complain(f"{error}\n{_PICK_AGAIN}")
@@ -109,18 +109,18 @@ def pick(settings: Settings, reach: Reach) -> Picked:
             return Picked.CHOSEN
 
 
-def _choice_by_key(reach: Reach, key: str) -> Choice | None:
-    """Ask what the key needs and return the choice; None for any other key."""
-    if key == "k":
+def _choice_by_key(reach: Reach, pressed: str) -> Choice | None:
+    """Ask for what the pressed key's choice needs, and return it; None for other keys."""
+    if pressed == "k":
         return operation.choose_key(_checked_key(getpass.getpass("API key (not shown): ").strip()))
-    if key == "u":
+    if pressed == "u":
         url = input(f"Address, such as {_EXAMPLE_ADDRESS}: ").strip()
         secret = getpass.getpass("Key, if it needs one (not shown): ").strip()
         return operation.choose_server(_address(url), key=secret or None)
-    if key == "n":
+    if pressed == "n":
         return operation.choose_notebook()
-    if key.isdigit() and 1 <= int(key) <= min(9, len(reach.models)):
-        model = reach.models[int(key) - 1]
+    if pressed.isdigit() and 1 <= int(pressed) <= min(9, len(reach.models)):
+        model = reach.models[int(pressed) - 1]
         return operation.choose_server(model.server, model.name)
     return None
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from datetime import date
 
 FADE_DAYS = 7.0
-"""Days away from a period at which its `nearness` is 1/e, some 0.37.
+"""Days away from a period at which its `nearness` is 1/e, about 0.37.
 
 People talk about a day within about a week of it.
 """
 
 _WHEN = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
 _LEAP_YEAR = 2000
-# (below this many days, days in the unit, its name)
+# (used below this many days, days in the unit, its name)
 _UNITS = ((14, 1.0, "day"), (60, 7.0, "week"), (365, 30.44, "month"), (math.inf, 365.25, "year"))
 
 

@@ -109,8 +109,8 @@ SPELLED_NUMBERS = dict(
     )
 )
 
-# Words of greetings and of talk about the conversation itself: recall does not search for
-# them.
+# Words of greetings and of talk about the conversation itself, which say nothing about a
+# topic: not searched when recalling passages, and not counted by the extractive worker.
 SMALL_TALK = word_set(
     """
     ahead alright amazing answer awesome back bit bye cheers chat check clear conversation
@@ -124,7 +124,7 @@ SMALL_TALK = word_set(
 """
 )
 
-# Forms of the same word that have different stems, one group before each semicolon.
+# Forms of the same word that have different stems, in groups separated by semicolons.
 IRREGULAR = """
     begin began begun; bite bit bitten; blow blew blown; break broke broken; bring brought;
     build built; buy bought; catch caught; child children; choose chose chosen; come came; deal

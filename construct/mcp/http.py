@@ -173,7 +173,7 @@ class _Guarded:
 
 
 def _session(request: Request) -> int:
-    """Return the conversation that the path names."""
+    """Return the id of the conversation that the path names."""
     number = request.path_params["id"]
     if not (number.isascii() and number.isdigit() and len(number) <= _MAX_ID_DIGITS):
         raise NotFoundError("There is no such session.")

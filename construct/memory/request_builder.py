@@ -221,7 +221,8 @@ class RequestBuilder:
     def _system(self) -> tuple[Text, ...]:
         persona_file = self.settings.persona_file
         if self.model.context_window < SMALL_WINDOW:
-            return context.system_text(prompts.persona(persona_file, "small"), "", "")
+            guide = prompts.prompt("small_memory")
+            return context.system_text(prompts.persona(persona_file, "small"), guide, "")
         guide, continuation = prompts.prompt("memory"), prompts.prompt("continuation")
         return context.system_text(prompts.persona(persona_file), guide, continuation)
 

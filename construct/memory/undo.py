@@ -125,7 +125,7 @@ def _revert(db: sqlite3.Connection, cycle: Cycle, now: str) -> Undone:
     relations = revert_graph(db, cycle.id) if cycle.kind == CycleKind.GRAPH else 0
     reverting.swap_observations(db, cycle, now)
     if not made:
-        # Otherwise the blocks are chosen anew anyway, because an observation in them goes.
+        # If the cycle made some, superseding them has the blocks chosen anew anyway.
         show_again(db, superseded)
     last_message = None
     if cycle.kind == CycleKind.OBSERVER and cycle.conversation_id is not None:

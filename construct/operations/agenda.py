@@ -21,7 +21,7 @@ from construct.store.conversations import get_watermarks
 from construct.store.messages import live_ids
 from construct.store.observations import observation
 from construct.store.records import Observation
-from construct.vocabulary import Settled
+from construct.vocabulary import MemorySetting, Settled
 
 _DIGEST_LENGTH = 16
 
@@ -33,7 +33,10 @@ class Agenda:
     items: Sequence[AgendaItem]
     today: date
     not_compacted: int = 0
-    """Messages of the current conversation whose plans are not among the items yet."""
+    """Messages of the current conversation whose plans are not among the items yet.
+
+    0 while the memory does not learn: then they will not be.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ def agenda(ctx: Context) -> Agenda:
     """Return what is ahead and plans of unknown outcome, from all conversations."""
     today = ctx.clock.today()
     not_compacted = 0
-    if ctx.conversation_id is not None:
+    if ctx.conversation_id is not None and ctx.settings.memory == MemorySetting.ON:
         compacted = get_watermarks(ctx.db, ctx.conversation_id).compacted
         not_compacted = len(live_ids(ctx.db, ctx.conversation_id, compacted))
     return Agenda(read_agenda(ctx.db, today), today, not_compacted)

@@ -101,7 +101,7 @@ def find_conversation(ctx: Context, wanted: str) -> ConversationSummary:
         if all(word in title for word in words):
             return summary
     raise NotFoundError(
-        f"No conversation is called {shorten(wanted, 40)!r}. /conversations lists them."
+        f"No conversation matches {shorten(wanted, 40)!r}. /conversations lists them."
     )
 
 

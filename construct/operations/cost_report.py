@@ -90,12 +90,14 @@ def cost_report(ctx: Context) -> CostReport:
 
 
 def cost_by_day(spent: Iterable[Spent], clock: Clock) -> list[DayCost]:
-    """Return what calls cost by day in the user's time zone, oldest first."""
+    """Return what calls of known price cost by day in the user's time zone, oldest first."""
     talk_usd: defaultdict[date, float] = defaultdict(float)
     memory_usd: defaultdict[date, float] = defaultdict(float)
     for call in spent:
+        if call.cost_usd is None:
+            continue
         usd = talk_usd if call.purpose == Purpose.CHAT else memory_usd
-        usd[clock.day(call.created_at)] += call.cost_usd or 0.0
+        usd[clock.day(call.created_at)] += call.cost_usd
     days = sorted(talk_usd.keys() | memory_usd.keys())
     return [DayCost(day, talk_usd[day], memory_usd[day]) for day in days]
 

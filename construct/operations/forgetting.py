@@ -17,16 +17,22 @@ from construct.store import forget_requests
 from construct.store.conversations import get_conversation
 from construct.store.database import transaction
 from construct.store.forget_requests import ForgetRequest
-from construct.store.records import Message, Observation
+from construct.store.records import Memory, Message, Observation
 
 
 def plan_forget(ctx: Context, reference: Reference, *, words: bool) -> ForgetPlan:
-    """Return what forgetting an item would delete or change. Raises NotFoundError."""
+    """Return what forgetting an item would delete or change.
+
+    `words` as in `forget`. Raises NotFoundError.
+    """
     return forgetting.plan_forget(ctx.db, reference, words=words)
 
 
 def forget(ctx: Context, reference: Reference, *, words: bool) -> Forgotten:
-    """Delete an item and everything derived from it. Raises NotFoundError."""
+    """Delete what was learned, with all derived from it, and withhold the messages behind it.
+
+    `words` deletes the text of those messages too. Raises NotFoundError.
+    """
     return forgetting.forget(ctx.db, reference, ctx.clock, words=words)
 
 
@@ -65,6 +71,8 @@ class ForgetQuestion:
     requests: Sequence[ForgetRequest]
     deleted: Sequence[Observation]
     """The observations that would be deleted in addition to those asked for."""
+    memories: Sequence[Memory]
+    """The memories kept on request that would be deleted. Promoted ones go with theirs."""
     emptied: Sequence[Message]
     """The messages that would be emptied in addition to those asked for."""
 
@@ -80,6 +88,7 @@ def next_question(ctx: Context) -> ForgetQuestion | None:
     asked_for = {request.observation_id for request in requests}
     asked_for_messages = {request.message_id for request in requests}
     deleted = {o.id: o for plan in plans for o in plan.observations if o.id not in asked_for}
+    memories = {m.id: m for plan in plans for m in plan.memories if m.observation_id is None}
     emptied = {
         m.id: m
         for plan in plans
@@ -90,6 +99,7 @@ def next_question(ctx: Context) -> ForgetQuestion | None:
         cycle_id,
         requests,
         deleted=[deleted[i] for i in sorted(deleted)],
+        memories=[memories[i] for i in sorted(memories)],
         emptied=[emptied[i] for i in sorted(emptied)],
     )
 

@@ -20,7 +20,7 @@ from construct.store import memories, messages, observations, provenance
 from construct.store.backlog import unread
 from construct.store.database import transaction
 from construct.store.records import Memory, Message, Observation
-from construct.vocabulary import ItemKind, Role, Scope
+from construct.vocabulary import ItemKind, MemorySetting, Role, Scope
 
 Record = TypeVar("Record", Observation, Memory)
 
@@ -41,6 +41,8 @@ class MemoryList:
     unread: int = 0
     """Imported messages that have not been observed. Counted only for an empty list that
     nothing else explains."""
+    setting: str = MemorySetting.ON
+    """The value of CONSTRUCT_MEMORY."""
 
     def without_promoted(self) -> "MemoryList":
         """Return a copy without the memories that repeat an observation."""
@@ -143,6 +145,7 @@ def _filtered(
         is_past=is_past,
         homes={o.id: o.conversation_id for o in origins},
         unread=0 if is_explained else unread(ctx.db),
+        setting=ctx.settings.memory,
     )
 
 

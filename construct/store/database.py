@@ -292,7 +292,8 @@ def _refuse_newer(db: sqlite3.Connection, path: Path) -> int:
 def _check_pages(db: sqlite3.Connection, path: Path) -> None:
     """Refuse a damaged file before anything is written to it.
 
-    Called for small files only; damage in a large one shows when it is read.
+    Reads all of it, so a large file is not checked when it is opened: damage in one shows
+    when it is read.
     """
     try:
         result = db.execute("PRAGMA quick_check(1)").fetchone()

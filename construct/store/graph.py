@@ -15,7 +15,7 @@ from construct.store.sql import ID_LIST, column, exists, insert, json_ids, scala
 
 _UNREAD = "superseded_at IS NULL AND cycle_id IS NULL"
 _ATTEMPTED = "graph_tried"
-"""The row of `meta` with the newest memory at the last graph cycle that failed."""
+"""The row of `meta` that `note_attempt` writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ def entities(db: sqlite3.Connection, ids: Iterable[int] | None = None) -> list[E
 def entities_called(db: sqlite3.Connection, names: Iterable[str]) -> list[Entity]:
     """Return the entities that may have one of these lower-case names.
 
-    Entities with aliases or with other than ASCII letters in their name are always
-    included: SQLite cannot compare those, so the caller must.
+    Always included are entities with aliases, and those whose names have anything but
+    ASCII letters, digits and spaces: SQLite cannot compare these, so the caller must.
     """
     rows = db.execute(
         f"""{_ENTITIES} WHERE lower(name) IN {ID_LIST} UNION {_ENTITIES}
@@ -167,12 +167,15 @@ def delete_unnamed(db: sqlite3.Connection, entity_ids: Iterable[int]) -> int:
 
 
 def count_unread(db: sqlite3.Connection, after: int = 0) -> int:
-    """Return how many memories in force above an id no graph cycle has read."""
+    """Count the memories in force that no graph cycle has read, of those above an id."""
     return scalar(db, f"SELECT count(*) FROM memories WHERE {_UNREAD} AND id > ?", (after,))
 
 
 def unread(db: sqlite3.Connection, limit: int, *, newest: bool = False) -> list[Memory]:
-    """Return the oldest or newest memories that no graph cycle has read, ordered by id."""
+    """Return memories in force that no graph cycle has read, ordered by id.
+
+    At most `limit` of them: the oldest, or the newest.
+    """
     direction = "DESC" if newest else "ASC"
     source = f"memories WHERE {_UNREAD} ORDER BY id {direction} LIMIT ?"
     return sorted(select(db, Memory, source, (limit,)), key=lambda m: m.id)
@@ -217,7 +220,7 @@ def memories_with(db: sqlite3.Connection, phrase: str) -> list[Memory]:
 
 
 def not_hubs(db: sqlite3.Connection, entity_ids: Iterable[int], limit: int) -> list[int]:
-    """Return the entities that at most `limit` relations name, without the user."""
+    """Return the ids of entities that at most `limit` relations name, without the user."""
     query = f"""SELECT id FROM entities WHERE id IN {ID_LIST} AND lower(name) <> 'user' AND ? >=
                     (SELECT count(*) FROM relations WHERE subject_id = entities.id)
                     + (SELECT count(*) FROM relations WHERE object_id = entities.id) ORDER BY id"""

@@ -1,10 +1,10 @@
 """Checks of the invariants that the database must satisfy after every commit.
 
-Each violation is reported as a sentence that says where it is. That messages are
-deleted only when the user forgets them or deletes a conversation cannot be seen
-afterwards; what is checked is that the first and last message of each observer cycle
-exist. `shown` is checked for pending observations only: superseded ones stay there until
-the next compaction, and are left out when the context is assembled.
+Each violation is reported as a sentence that says where it is. One invariant cannot be
+checked afterwards: messages are deleted only when the user forgets them or deletes a
+conversation. Instead, the first and last message of each observer cycle must exist.
+`shown` is checked for pending observations only: superseded ones stay there until the
+next compaction, and are left out when the context is assembled.
 """
 
 import json

@@ -47,10 +47,12 @@ def delete_memories(db: sqlite3.Connection, ids: Iterable[int]) -> tuple[int, in
 
 
 def delete_conversation(db: sqlite3.Connection, conversation_id: int) -> None:
-    """Delete a conversation with its messages and cycles.
+    """Delete a conversation with its messages, and the cycles that nothing depends on.
 
-    The caller has deleted the observations that rest on it. Forks become conversations
-    without a parent. What the user asked to forget in it stays withheld.
+    A cycle that made or superseded an observation that is still stored is kept, without
+    its conversation and messages. The caller has deleted the observations that rest on
+    the conversation. Forks become conversations without a parent. What the user asked to
+    forget in it stays withheld.
     """
     db.execute(
         """UPDATE conversations SET parent_id = NULL, forked_at_message_id = NULL,
@@ -108,7 +110,10 @@ def withhold(db: sqlite3.Connection, message_ids: Iterable[int], now: str, *, wo
 
 
 def begin_erasure(db: sqlite3.Connection) -> None:
-    """Record that deleted bytes must be cleared, in the transaction that deletes."""
+    """Record that the bytes of deleted rows must be cleared.
+
+    Call it in the transaction that deletes them.
+    """
     db.execute("INSERT OR REPLACE INTO meta (name, value) VALUES ('pruning', ?)", (_REMOVE_COPY,))
 
 
@@ -120,9 +125,9 @@ def is_pending(db: sqlite3.Connection) -> bool:
 def finish_erasure(db: sqlite3.Connection, wait: float = WAIT_SECONDS) -> bool:
     """Clear the bytes of deleted rows; returns False if that could not be finished.
 
-    It cannot while another process uses the database for longer than `wait` seconds, or
-    while the disk is full or failing. The next call goes on from there. It is cheap if
-    nothing is left to do.
+    That happens if another process uses the database for longer than `wait` seconds, or
+    if the disk is full or failing. The next call continues where this one stopped. A call
+    with nothing left to do is cheap.
     """
     next_step = scalar(db, "SELECT value FROM meta WHERE name = 'pruning'")
     if next_step is None:

@@ -53,7 +53,10 @@ def _mark(check: Check) -> str:
 
 
 def reindexed_lines(done: Reindexed) -> Iterator[str]:
-    """Yield a line about the text index and one about the vectors."""
+    """Yield a line about messages added to the text index, and one about vectors.
+
+    Each only if it applies.
+    """
     if done.entered:
         yield f"Added {counted(done.entered, 'message')} to the search index; it is complete."
     if done.has_vectors:

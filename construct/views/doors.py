@@ -75,7 +75,7 @@ def details_json(details: Details) -> dict[str, Any]:
 
 
 def doors_view(usage: Sequence[DoorCalls], clock: Clock) -> RenderableType:
-    """Return for each client how often it called each tool, and when last."""
+    """Return how often each client called each tool, and when its last call was."""
     if not usage:
         return (
             "No other program has read your memory yet. "

@@ -106,9 +106,12 @@ def forget_request_view(question: ForgetQuestion, today: date) -> RenderableType
     lines = ["You asked to forget this. It is withheld from the model:"]
     lines += [f"  “{shorten(request.words, _QUOTE_LENGTH)}”" for request in question.requests]
     parts: list[RenderableType] = [Text("\n".join(lines))]
-    if question.deleted:
+    if question.deleted or question.memories:
         parts.append(Text("Forgetting it for good also deletes:"))
+    if question.deleted:
         parts.append(observation_table(question.deleted, today, _MAX_LISTED))
+    if question.memories:
+        parts.append(memory_table(question.memories, _MAX_LISTED))
     if question.emptied:
         parts.append(Text("Forgetting it for good deletes every word of these:"))
         parts.append(_message_quotes(question.emptied))
@@ -189,10 +192,8 @@ def _message_quotes(messages: Sequence[Message]) -> RenderableType:
 def _reactivated(observations: Sequence[Observation], today: date) -> list[RenderableType]:
     if not observations:
         return []
-    return [
-        Text("This would be active again:"),
-        observation_table(observations, today, _MAX_LISTED),
-    ]
+    active = [o._replace(superseded_at=None, superseded_by=None) for o in observations]
+    return [Text("This would be active again:"), observation_table(active, today, _MAX_LISTED)]
 
 
 def _consequences(plan: ForgetPlan) -> Iterator[str]:

@@ -21,7 +21,7 @@ from construct.store.records import Memory, Message, Observation
 from construct.text import one_line
 from construct.views.widgets import Prose, grid
 from construct.views.words import counted, day, listed, when
-from construct.vocabulary import MemoryOrigin, Settled, Stance
+from construct.vocabulary import MemoryOrigin, MemorySetting, Settled, Stance
 
 _STANCES: Mapping[str, str] = {Stance.ASSISTANT: "the assistant's words"}
 _MAX_RELATIONS, _MAX_RELATIONS_BELOW = 40, 6
@@ -66,6 +66,11 @@ def nothing_listed(memory_list: MemoryList, *, compact: str, search: str = "") -
         return f"No matches: {' · '.join(memory_list.filter.parts())}.{search}"
     if memory_list.is_past:
         return "Nothing was remembered then."
+    if memory_list.setting != MemorySetting.ON:
+        return (
+            f"Nothing is remembered yet. CONSTRUCT_MEMORY is {memory_list.setting}, so nothing "
+            "is learned. Set it to on first."
+        )
     if memory_list.unread:
         return "Nothing is remembered yet. `construct observe` learns from what was imported."
     return (
@@ -289,16 +294,18 @@ def _summary(memory_list: MemoryList, kept: Sequence[Memory]) -> Text:
 
 
 def _counts(memory_list: MemoryList, kept: Sequence[Memory]) -> Iterator[str]:
-    shown = memory_list.observations
+    """Yield counts of what is unusual, but not of what the filter asked for: that is all."""
+    shown, asked_for = memory_list.observations, set(memory_list.filter.parts())
     for number, label in (
         (sum(o.state == "pending" for o in shown), "pending"),
         (sum(outcome_unknown(o, memory_list.today) for o in shown), "outcome unknown"),
         (sum(bool(o.pinned) for o in shown), "pinned"),
         (len(kept), "kept on request"),
     ):
-        if number:
+        if number and label not in asked_for:
             yield f"{number:,} {label}"
-    if reflections := sum(o.generation > 0 for o in shown):
+    reflections = sum(o.generation > 0 for o in shown)
+    if reflections and "reflections" not in asked_for:
         yield counted(reflections, "reflection")
 
 

@@ -20,10 +20,16 @@ from construct.views.words import counted
 from construct.vocabulary import ItemKind
 
 
-def profile_view(subjects: Sequence[Subject], today: date) -> RenderableType:
-    """Return the subjects as sections, each line with its id and its day."""
+def profile_view(
+    subjects: Sequence[Subject], today: date, *, compact: str = "/compact"
+) -> RenderableType:
+    """Return the subjects as sections, each line with its id and its day.
+
+    `compact` is the command for memory work, which helps if nothing is known.
+    """
     if not subjects:
-        return Text("Nothing is known about you yet.", style="dim")
+        text = f"Nothing is known about you yet. {compact} learns from what you said."
+        return Text(text, style="dim")
     width = max(len(_id(line)) for subject in subjects for line in subject.lines)
     parts = [
         Group(Text(one_line(subject.name), style="heading3"), _lines(subject, width, today))

@@ -80,7 +80,9 @@ def attachment_json(attached: StoredAttachment) -> dict[str, Any]:
 
 def _attachment_lines(attachments: Iterable[StoredAttachment]) -> list[Text]:
     return [
-        Text.assemble(attached.line, (f"  construct attachment {attached.id} -o FILE", "dim"))
+        Text.assemble(
+            attached.line, (f"  `construct attachment {attached.id} -o FILE` saves it", "dim")
+        )
         for attached in attachments
     ]
 

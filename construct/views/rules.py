@@ -15,7 +15,7 @@ def rules_view(in_force: RulesInForce) -> str:
         lines.append(f"Never written: {', '.join(rules.never)}.")
     if in_force.is_too_long:
         lines.append(f"The memory worker reads only their first {WISHES_TOKENS:,} tokens.")
-    lines.append("To see what they change: construct observe --dry-run")
+    lines.append("`construct observe --dry-run` shows what they change.")
     return "\n".join(lines)
 
 

@@ -5,6 +5,7 @@ Does not import rich: this is the first screen, and it should appear at once.
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from construct.llm.catalog import model_info
 from construct.llm.servers import KINDS, kind_of
@@ -20,6 +21,8 @@ _ORIGINS = {
     Origin.SETUP: "chosen by `construct setup`",
     Origin.FILES: "from .env or config.env",
 }
+_NAMED_PLACES = {ANTHROPIC: "Anthropic", GGUF: "a file"}
+"""Where models run that no server of a known kind runs."""
 PROTOCOLS = (
     "OpenAI keys, and servers that speak only OpenAI's protocol, do not work here. These speak"
     f" Anthropic's Messages API and work: {', '.join(kind.name for kind in KINDS)}, OpenRouter,"
@@ -62,9 +65,15 @@ def described(model: FoundModel) -> str:
     facts = [_size(model.parameters)] if model.parameters else []
     facts += [f"reads {model.context_window:,} tokens"] if model.context_window else []
     facts += ["loaded"] if model.is_loaded else []
-    where = "a file" if model.source == GGUF else kind_of(model.source).name
-    text = f"{model_words(model.name)} in {where}"
+    text = f"{model_words(model.name)} {'at' if model.source == SERVER else 'in'} {_place(model)}"
     return f"{text} ({', '.join(facts)})" if facts else text
+
+
+def _place(model: FoundModel) -> str:
+    """Return where a model runs: its server's name, or the address of one of unknown kind."""
+    if model.source == SERVER:
+        return urlsplit(model.server).netloc.rpartition("@")[2]
+    return _NAMED_PLACES.get(model.source) or kind_of(model.source).name
 
 
 def _size(parameters: int) -> str:
@@ -87,9 +96,8 @@ def models_text(models: Sequence[FoundModel]) -> str:
         return "No model is within reach. `construct setup` helps to set one up."
     lines = []
     for model in models:
-        where = "Anthropic" if model.source == ANTHROPIC else kind_of(model.source).name
         window = f"{model.context_window:,} tokens" if model.context_window else ""
-        facts = [where, window, price_words(model)]
+        facts = [_place(model), window, price_words(model)]
         lines.append(f"{model_words(model.name):<32}  {'  '.join(filter(None, facts))}".rstrip())
     return "\n".join(lines)
 

@@ -35,7 +35,7 @@ _MODES = {
 }
 _WATERMARKS = {
     WatermarkName.OBSERVED: ("read by the observer", "still to be read"),
-    WatermarkName.COMPACTED: ("replaced by observations in the window", "still to be replaced"),
+    WatermarkName.COMPACTED: ("their observations are active", "still to be compacted"),
     WatermarkName.WINDOW: ("out of the window", "still in it"),
 }
 """For each watermark, what is true of the messages up to it and of those after it."""

@@ -11,8 +11,14 @@ def imported_text(imported: Imported) -> str:
     report = imported.report
     noun = "entry" if report.source == "construct" else "message"  # or a row of an export
     known = f" Already here: {counted(report.known, noun)}." if report.known else ""
+    left_out = counted(report.left_out, noun)
+    forgotten = f" Left out because you forgot it here: {left_out}." if report.left_out else ""
     if not (report.messages or report.conversations or report.observations or report.memories):
-        return f"Nothing new.{known}" if known else "Nothing new: the file has no messages."
+        return (
+            f"Nothing new.{known}{forgotten}"
+            if known or forgotten
+            else "Nothing new: the file has no messages."
+        )
     parts: list[str] = []
     messages = counted(report.messages, "message")
     if report.conversations:
@@ -23,7 +29,7 @@ def imported_text(imported: Imported) -> str:
         parts.append(counted(report.observations, "observation"))
     if report.memories:
         parts.append(counted(report.memories, "memory"))
-    return f"Imported {', '.join(parts)}.{known}"
+    return f"Imported {', '.join(parts)}.{known}{forgotten}"
 
 
 def imported_notes(imported: Imported) -> Iterator[str]:

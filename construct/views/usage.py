@@ -41,7 +41,7 @@ def usage_view(report: CostReport) -> RenderableType:
         compared = _compared(report.spent_on_talk, report.instead)
         parts.append(Group(title, compared, Text(_basis(report.instead), style="dim")))
     if report.days:
-        parts.append(_by_day(report.days[-_MAX_DAYS:]))
+        parts.append(_by_day(report.days))
     by_purpose = ByWidth(
         _WIDE_FROM, _by_purpose(report.lines), Group(*_narrow_by_purpose(report.lines))
     )
@@ -112,7 +112,8 @@ def _figures(lines: Sequence[UsageLine]) -> _Figures:
     )
 
 
-def _by_day(days: Sequence[DayCost]) -> Table:
+def _by_day(all_days: Sequence[DayCost]) -> Table:
+    days = all_days[-_MAX_DAYS:]
     most = max(day.total_usd for day in days)
     rows = (
         (
@@ -126,7 +127,7 @@ def _by_day(days: Sequence[DayCost]) -> Table:
     )
     return headed(
         rows,
-        Column("day", no_wrap=True),
+        Column("day" if len(days) == len(all_days) else f"last {_MAX_DAYS} days", no_wrap=True),
         Column(max_width=_BAR_WIDTH),
         Column("cost", justify="right", no_wrap=True),
         Column("talk", justify="right", no_wrap=True, style="dim"),

@@ -19,6 +19,7 @@ from construct.operations.cost_report import cost_by_day
 from construct.operations.learning import CompactResult
 from construct.operations.search import SearchResult
 from construct.operations.status import Progress
+from construct.store.usage import Spent
 from construct.views.console import to_ansi, to_text
 from construct.views.forgetting import undone_view
 from construct.views.history import timeline_view
@@ -35,6 +36,7 @@ from tests.chat.test_views import (
     HELP,
     NOW,
     SPENT,
+    STAMP,
     TODAY,
     UNDONE,
     VIEWS,
@@ -137,6 +139,12 @@ def test_usage_sums_up() -> None:
     assert "15,037,044" in text
     assert "unknown" in text
     assert "$3.21+" in text
+
+
+def test_a_day_of_unknown_prices_has_no_cost() -> None:
+    """It is not listed as $0.00; a day on which all was free is."""
+    assert cost_by_day([Spent(STAMP, "chat", 10, None)], CLOCK) == []
+    assert len(cost_by_day([Spent(STAMP, "chat", 10, 0.0)], CLOCK)) == 1
 
 
 def test_usage_by_day_and_without_a_memory() -> None:

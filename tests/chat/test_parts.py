@@ -203,6 +203,7 @@ def test_live_is_blank_before_the_prompt() -> None:
     ]
     live.wait("thinking")
     assert "thinking · Ctrl-C stops" in fragment_list_to_text(live.fragments(80))
+    assert "thinking" not in fragment_list_to_text(live.fragments(80, is_asking=True))
 
 
 def test_rows_after_a_resize() -> None:

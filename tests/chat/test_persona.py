@@ -104,3 +104,15 @@ def test_a_file_that_cannot_be_read_is_wrong_usage(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "CONSTRUCT_PERSONA" in done.stderr
     assert "No such file" in done.stderr
+
+
+async def test_a_small_model_is_told_of_its_memory_too(
+    api: FakeApi, settings: Settings, tmp_path: Path
+) -> None:
+    """The user's persona replaces the shipped one, not what explains the notes."""
+    (tmp_path / "persona.md").write_text("You are Kit.")
+    async with talking(replace(settings, context_window=8192)) as dialogue:
+        await dialogue.run_line("Hello.")
+    assert "You are Kit." in system_of(api)
+    assert "<ambient>" in system_of(api)
+    assert "You are Construct" not in system_of(api)

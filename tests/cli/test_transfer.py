@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -277,3 +278,12 @@ def test_what_cannot_be_read_is_a_failure(lived: Program, name: str) -> None:
     done = lived.run("import", name)
     assert (done.returncode, done.stdout) == (1, "")
     assert len(done.stderr.splitlines()) == 2
+
+
+def test_what_was_forgotten_here_stays_forgotten_and_is_counted(lived: Program) -> None:
+    """Importing one's own earlier export does not bring it back, and says so."""
+    assert lived.run("export", "-o", "earlier.jsonl").returncode == 0
+    observation = lived.json("memory", "list")[0]["id"]
+    assert lived.run("memory", "forget", str(observation), "--words", "--yes").returncode == 0
+    said = lived.run("import", "earlier.jsonl").stdout
+    assert re.search(r"Nothing new\..* Left out because you forgot it here: \d+ entr", said)

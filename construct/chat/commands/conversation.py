@@ -65,10 +65,10 @@ async def new(chat: Chat, out: Output, argument: str) -> None:
     choices=choose(("all", "every conversation"), ("delete", "delete one for good")),
 )
 async def conversations(chat: Chat, out: Output, argument: str) -> None:
-    """Lists the latest conversations, newest first; all lists every one.
+    """Lists the latest conversations, newest first; /conversations all lists every one.
 
-    delete removes one for good, with what was learned from it. It shows what will be
-    deleted, then asks. --yes does not ask.
+    /conversations delete ID deletes one for good, with what was learned from it. It shows
+    what will be deleted, then asks, unless you add --yes.
     """
     verb, _, which = argument.partition(" ")
     if verb == "delete":
@@ -87,7 +87,7 @@ async def conversations(chat: Chat, out: Output, argument: str) -> None:
     choices=conversation_choices,
 )
 async def switch(chat: Chat, out: Output, argument: str) -> None:
-    """Give its number, or words of its title. /history shows more of it."""
+    """Give its number, or words of its title. You see its last exchange; /history shows more."""
     if not argument:
         raise UsageError("Usage: /switch ID|WORDS. /conversations lists them.")
     wanted = await chat.run(operations.find_conversation, argument)
@@ -130,7 +130,7 @@ async def fork(chat: Chat, out: Output, argument: str) -> None:
     "/model [NAME]", "change the model", example="/model claude-haiku-5-5", choices=model_choices
 )
 async def model(chat: Chat, out: Output, argument: str) -> None:
-    """Changes it for this chat only. Without a name it lists the models within reach."""
+    """Changes it for this chat only. Without a NAME it lists the models within reach."""
     if argument:
         await chat.use_model(argument)
         out.say(f"{model_words(chat.model_name)} answers from now on.")
@@ -144,6 +144,8 @@ async def model(chat: Chat, out: Output, argument: str) -> None:
         )
     elif models.worker is None:
         out.say(f"{model_words(chat.model_name)} answers; observations are made by fixed rules.")
+    elif models.worker is models.main:
+        out.say(f"{model_words(chat.model_name)} answers and does the memory work.")
     else:
         worker = model_words(models.worker_name)
         out.say(f"{model_words(chat.model_name)} answers; {worker} does the memory work.")
@@ -200,7 +202,8 @@ async def retry(chat: Chat, out: Output, argument: str) -> AfterCommand:
 async def drop(chat: Chat, out: Output, argument: str) -> None:
     """Use it for a message whose reply failed, for example after a network error.
 
-    The message is not sent to the model again. It stays stored and searchable.
+    The message is not sent to the model again. It stays stored and searchable. Type /drop
+    again for the message before it, if that has no reply either.
     """
     dropped = await chat.drop()
     if dropped is None:
@@ -235,7 +238,7 @@ async def editor(chat: Chat, out: Output, argument: str) -> None:
     choices=choose(("code", "the last code block only")),
 )
 async def copy(chat: Chat, out: Output, argument: str) -> None:
-    """With code it copies only the last code block of the reply.
+    """/copy code copies only the last code block of the reply.
 
     Your terminal must allow programs to write the clipboard (OSC 52).
     """

@@ -50,7 +50,7 @@ async def edit(chat: Chat, out: Output, argument: str) -> None:
 async def pin(chat: Chat, out: Output, argument: str) -> None:
     """A pinned memory is kept word for word and always shown to the model.
 
-    off removes the pin. Without an ID it means what was shown last.
+    /pin ID off removes the pin. Without an ID it means what was shown last.
     """
     name, _, how = argument.partition(" ") if argument != "off" else ("", "", argument)
     if how.strip() not in {"", "off"}:
@@ -73,9 +73,11 @@ def _show(chat: Chat, out: Output, observation: Observation) -> None:
 async def forget(chat: Chat, out: Output, argument: str) -> None:
     """Deletes a memory and everything made from it. You see what goes and are asked first.
 
-    --words also empties the messages it came from. message:N deletes a message and all
-    that was learned from it. --yes does not ask. Without an ID it means what was shown
-    last.
+    The messages it came from are kept, without their attached files, but no longer
+    recalled or sent to the model; --words empties them too. For message:N it deletes all
+    that was learned from that message.
+
+    With --yes you are not asked. Without an ID it means what was shown last.
     """
     words = argument.split()
     name, options = ("", words) if not words or words[0].startswith("--") else (words[0], words[1:])
@@ -126,7 +128,7 @@ async def undo(chat: Chat, out: Output, argument: str) -> None:
 
     A cycle is a run of the observer, a reflection or an edit, in any conversation. Its
     part of the graph goes with it. In a terminal you see what would change and are asked
-    first; --yes does not ask. Type /undo again to take back the cycle before that.
+    first, unless you add --yes. Type /undo again to take back the cycle before that.
     """
     if argument not in {"", "--yes"}:
         raise UsageError("Usage: /undo [--yes]")
@@ -159,4 +161,7 @@ async def ask_about_withheld(chat: Chat, out: Output) -> None:
             out.say("Kept.")
         else:
             await chat.run(forgetting.leave_withheld, question)
-            out.say("It stays withheld. /forget deletes it, /undo gives it back.")
+            out.say(
+                "It stays withheld. /undo gives it back; /forget ID deletes it (/recall finds"
+                " the ID)."
+            )

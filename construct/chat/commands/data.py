@@ -121,7 +121,7 @@ def _export_target(argument: str) -> tuple[Path, str]:
 
 @group.command("/doors", "who read your memory")
 async def doors(chat: Chat, out: Output, argument: str) -> None:
-    """Lists the programs that read it through `construct mcp`: how often, and when.
+    """Lists the programs that read your memory through `construct mcp`, how often, and when.
 
     Their questions are not stored.
     """

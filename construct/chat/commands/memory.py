@@ -183,8 +183,8 @@ async def timeline(chat: Chat, out: Output, argument: str) -> None:
 async def rules(chat: Chat, out: Output, argument: str) -> None:
     """Opens memory-rules.md in your editor. Write there what to note or leave out.
 
-    The memory worker reads it. A line such as never: salary, Dr. Meier is enforced by the
-    program: no note with one of these words is written. What you type yourself with
+    The memory worker reads it. The program itself enforces a line such as "never: salary,
+    Dr. Meier": no note with one of these words is written. What you type yourself with
     /remember or /edit is kept.
     """
     await out.edit_file(await asyncio.to_thread(operations.ensure_rules_file, chat.settings))
@@ -196,7 +196,7 @@ async def rules(chat: Chat, out: Output, argument: str) -> None:
 async def compact(chat: Chat, out: Output, argument: str) -> None:
     """Observes what is unobserved and condenses observations, even if it is not due yet.
 
-    Observations replace their messages in the context.
+    In the context, observations then replace all but the newest messages.
     """
     chat.settings.require_learning()
     if chat.conversation_id is None:

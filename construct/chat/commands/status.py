@@ -47,7 +47,7 @@ async def status(chat: Chat, out: Output, argument: str) -> None:
     choices=choose(("full", "every word of it")),
 )
 async def context(chat: Chat, out: Output, argument: str) -> None:
-    """Shows the next request and where its tokens go. full shows every word of it.
+    """Shows the next request and where its tokens go. /context full shows every word of it.
 
     ◄ marks the end of a cached part.
     """

@@ -64,7 +64,10 @@ def _described(base_url: str, name: str, shown: Any, loaded: dict[str, int | Non
 
 
 def _configured_window(shown: Any) -> int:
-    """Return the context window that a model will have when it is loaded."""
+    """Return the context window that a model probably has once it is loaded.
+
+    The server's own setting is not known here, so it is not considered.
+    """
     configured = _NUM_CTX.search(str(at(shown, "parameters") or ""))
     facts = at(shown, "model_info")
     largest = [

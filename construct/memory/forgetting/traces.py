@@ -78,12 +78,15 @@ def replies_revealing(
     """
     names = union(map(fact_names, texts))
     forgotten = (*texts, *said)
-    # Most tool rounds have none of the words. That can be seen without parsing their JSON.
-    escaped = [json.dumps(part)[1:-1] for part in union(map(revealing_words, forgotten))]
+    # Most tool rounds have none of the words. That can be seen without parsing their JSON,
+    # unless it has letters beyond ASCII: an escaped capital letter cannot be folded.
+    parts = union(map(revealing_words, forgotten))
+    escaped = [json.dumps(part)[1:-1] for part in parts if part.isascii()]
     reply_ids = []
     for message_id, blocks in rounds:
+        has_only_ascii = blocks.isascii() and "\\u" not in blocks
         folded = blocks.casefold()
-        if not any(part in folded for part in escaped):
+        if has_only_ascii and not any(part in folded for part in escaped):
             continue
         lines = _lines_in(json.loads(blocks))
         if any(reveals(line, names) or states_any(line, forgotten) for line in lines):

@@ -297,8 +297,9 @@ def _checked_observation(
 ) -> ProposedObservation | None:
     """Return a proposed observation with the stance and date that its sources support.
 
-    None if the line has a name or number that its sources do not contain. With a picture
-    or PDF among them that the model saw, it is kept all the same.
+    None if the line has a name or number that is neither in its sources, nor in the two
+    messages before each of them, nor in the notes it replaces. If the model saw a picture
+    or PDF among the sources, the line is kept all the same.
     """
     ids = [anchors[a] for a in note.anchors]
     replaced = [known[k] for k in note.replaces]

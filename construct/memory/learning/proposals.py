@@ -54,11 +54,11 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class ReflectionProposal:
-    """A reflector's answer, not yet checked."""
+    """What a reflector, or a rule, proposes; not yet checked."""
 
     observations: tuple[ProposedObservation, ...] = ()
     same: tuple[tuple[int, int], ...] = ()
-    """Pairs of notes that say the same thing, in the order of the answer."""
+    """Pairs of notes that say the same thing; `check_reflection` decides which one stays."""
     outdated: tuple[tuple[int, int], ...] = ()
     """Pairs of (stale id, newer id)."""
     drop: tuple[int, ...] = ()

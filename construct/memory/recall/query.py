@@ -81,7 +81,7 @@ class Query:
 
 
 def analyse(text: str, today: date | None = None) -> Query:
-    """Parse a query; `today` is the day that "yesterday" refers to.
+    """Parse a query; `today` is the day from which "yesterday" is counted.
 
     Raises ValueError if the query is blank.
     """

@@ -125,7 +125,7 @@ def search_memory(
     A word of the query that occurs nowhere is ignored. A word with almost the same
     spelling is searched instead; entries that have only that one rank below the others.
     With `meaning`, entries that say the same in other words are found too. `today` is
-    the day that "yesterday" refers to. Raises ValueError when the query is blank.
+    the day from which "yesterday" is counted. Raises ValueError if the query is blank.
     """
     limit = max(0, limit)
     parsed = analyse(query, today)
@@ -372,7 +372,9 @@ def _with_related(
         memory
         for memory in memories
         if memory.key not in keys and ("observation", promoted.get(memory.id, 0)) not in keys
-    ][: max(1, limit // ONE_RELATED_IN)]
+    ]
+    # At least one is shown, but never in place of the best match.
+    new = new[: min(max(1, limit // ONE_RELATED_IN), limit - bool(found))]
     if not new:
         return found
     room = limit - len(new)

@@ -12,4 +12,4 @@ class Frame:
 
     scope: str
     budget: int
-    """Tokens of all observations together."""
+    """Maximum tokens of all observations together."""

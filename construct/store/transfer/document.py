@@ -28,7 +28,7 @@ depth. Hence `_Source` checks the depth before ijson sees the data.
 """
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _PROGRESS_BYTES = 1 << 20
-"""Progress is reported once for every so many bytes."""
+"""Bytes read between two reports of progress."""
 _MAX_CONVERSATION_BYTES = 256 << 20
 _DAMAGE: tuple[type[Exception], ...] = (
     OSError,
@@ -112,9 +112,9 @@ def _not_json(error: Exception, done: int) -> RefusedError:
 
 
 class _Source:
-    """A file for ijson to read, checked to be UTF-8 and not too deeply nested.
+    """A file for ijson to read, without its byte order mark.
 
-    A byte order mark is removed.
+    Refuses what is not UTF-8, is nested too deeply, or has too large a conversation.
     """
 
     def __init__(self, start: bytes, file: IO[bytes], advance: Advance) -> None:
@@ -167,7 +167,7 @@ class _Source:
             raise RefusedError("", f"one conversation is larger than {limit} MB")
 
     def _check_depth(self, chunk: bytes) -> None:
-        """Count the brackets outside of strings."""
+        """Refuse JSON nested too deeply, by counting the brackets outside of strings."""
         if b"\\" in chunk:
             chunk = chunk.replace(b"\\\\", b"").replace(b'\\"', b"")
         # Quotes separate what is inside a string from what is outside.

@@ -81,7 +81,7 @@ class ExportLines:
             query = "SELECT kind FROM scratch.cycles WHERE id = ?"
             is_edit = scalar(self._db, query, (row["cycle_id"],)) == CycleKind.EDIT
             row["relation"] = Relation.EDIT if is_edit else Relation.OUTDATED
-        if name == "tombstone":  # a message may have two
+        if name == "tombstone":  # a repeated line is accepted
             query = "INSERT OR IGNORE INTO scratch.tombstones VALUES (?, ?)"
             self._db.execute(query, tuple(row.values()))
             return
@@ -99,7 +99,7 @@ class ExportLines:
 
     def _check_attachment(self, row: Mapping[str, SqlValue]) -> None:
         """Raise ValueError if an attachment is not what its line says."""
-        from construct.attachments import Attachment, attachment_name, is_kept
+        from construct.attachments import Attachment, attachment_name, is_acceptable
 
         data, name, media_type = row["data"], str(row["name"]), str(row["media_type"])
         assert isinstance(data, bytes)
@@ -107,7 +107,7 @@ class ExportLines:
             raise ValueError('"data" does not match "size" and "sha256"')
         if attachment_name(name) != name:
             raise ValueError('"name" is not allowed for an attachment')
-        if not is_kept(Attachment(name, media_type, data)):
+        if not is_acceptable(Attachment(name, media_type, data)):
             raise ValueError(f'"data" is not of the type {shorten(media_type, 40)}, or too large')
         query = "SELECT role FROM scratch.messages WHERE id = ?"
         if scalar(self._db, query, (row["message_id"],)) != Role.USER:

@@ -104,3 +104,17 @@ async def test_one_key_at_the_prompt_is_enough(planned: Settings) -> None:
         assert await seat.leave() == 0
     assert ("User files the form (done)", "2026-02-20") in stored(planned, ACTIVE)
     assert ("User calls Ana", "2026-02-27") in stored(planned, ACTIVE)
+
+
+async def test_nothing_advises_memory_work_while_it_is_off(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """/compact would refuse, so neither /agenda nor /memory names it."""
+    empty = replace(settings, db=settings.db.parent / "empty.db")
+    async with talking(empty) as dialogue:
+        await dialogue.run_line("I fly to Porto on 3 March 2099.")
+        assert "/compact" in await shown(dialogue, "/agenda", capsys)
+        assert "/compact" in await shown(dialogue, "/memory", capsys)
+    async with talking(replace(empty, memory="off")) as dialogue:
+        assert "/compact" not in await shown(dialogue, "/agenda", capsys)
+        assert "CONSTRUCT_MEMORY is off" in await shown(dialogue, "/memory", capsys)

@@ -150,11 +150,11 @@ async def test_a_conversation_that_goes_cold_is_seen_to(
         before = await chat.store.call(_heartbeat)
         wanted: list[Job] = []
         monkeypatch.setattr(chat.background, "add", wanted.append)
-        chat._cold_at = 0.0
+        chat._cache_expires_at = 0.0
         while not wanted:
             await asyncio.sleep(0.02)
         assert wanted == [Job(1)]
-        assert chat._cold_at is None
+        assert chat._cache_expires_at is None
         assert await chat.store.call(_heartbeat) > before
 
 

@@ -7,10 +7,12 @@ import pytest
 
 from construct.chat.plain import PlainOutput
 from construct.config import Settings
+from construct.memory.promotion import remember
 from construct.store import cycles, forget_requests
 from construct.store.conversations import set_watermark
 from construct.store.database import open_database, transaction
 from construct.store.messages import last_message_id
+from construct.vocabulary import MemoryOrigin
 from tests.chat.commands.plainly import talking
 
 NOW = "2026-03-01T10:00:00.000000+00:00"
@@ -123,3 +125,18 @@ async def test_a_request_for_a_message_lists_what_was_drawn_from_it(
         shown = capsys.readouterr().out
         (note,) = db.execute("SELECT content FROM observations").fetchone()
         assert note in shown.partition("also deletes:")[2]
+
+
+async def test_memories_kept_on_request_are_listed_before_they_are_deleted(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A memory that says the same goes along with what was asked for."""
+    kept = "My sister Rosa lives in Porto since 2001, in a blue house."
+    with closing(open_database(settings.db)) as db:
+        withhold(db)
+        with transaction(db):
+            remember(db, kept, None, MemoryOrigin.USER, NOW)
+        async with talking(settings, Asked(True)) as dialogue:
+            await dialogue.before_prompt()
+        assert db.execute("SELECT content FROM memories").fetchall() == []
+        assert kept in capsys.readouterr().out.partition("also deletes:")[2]

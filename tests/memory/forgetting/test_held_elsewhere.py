@@ -94,6 +94,14 @@ def test_tool_rounds_that_hold_it() -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["Édith", "Ольга"])
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_a_name_is_found_in_tool_rounds_however_json_writes_it(name: str, ascii_only: bool) -> None:
+    """JSON may write its capital letter as an escape."""
+    call = json.dumps([{"input": {"query": name}}], ensure_ascii=ascii_only)
+    assert replies_revealing([(7, call)], [f"User's sister is {name}"], []) == [7]
+
+
 def test_a_tool_round_is_read_in_all_its_depth() -> None:
     """Lists in objects in lists, line by line."""
     deep = json.dumps([{"input": {"queries": ["tea", {"also": "one\nthe Wardrobe"}], "limit": 3}}])

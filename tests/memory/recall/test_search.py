@@ -249,6 +249,18 @@ def test_what_is_two_relations_away_is_found_below_what_is_found_directly(life: 
     )
 
 
+@pytest.mark.parametrize("limit", [1, 2])
+def test_what_is_related_never_displaces_the_best_match(life: Life, limit: int) -> None:
+    """However few results there may be."""
+    life.talk()
+    direct = life.remember("Ermelinda wed Baltasar")
+    behind = life.remember("Baltasar is a stoker on the Vouga railway")
+    life.relate_as(behind, "Baltasar", "Vouga")
+    life.relate_as(direct, "Ermelinda", "Baltasar")
+    hits = search(life.db, "Ermelinda wed", limit=limit)
+    assert keys(hits) == [("memory", direct), ("memory", behind)][:limit]
+
+
 def test_an_observation_and_the_memory_promoted_from_it_are_one_hit(life: Life) -> None:
     """The observation, which has date, stance and sources.
 
