@@ -18,7 +18,7 @@ def parse_reference(text: str) -> Reference:
         raise UsageError(
             f"{shorten(text, 40)!r} is not an id: "
             "give an observation's number, message:N or memory:N.\n"
-            "`construct memory list` shows them."
+            "`construct memory list` shows the ids."
         )
     return kind or ItemKind.OBSERVATION, int(number[:18])
 

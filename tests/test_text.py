@@ -173,3 +173,9 @@ def test_storable(text: str) -> None:
     assert "\x00" not in kept
     if all(unicodedata.category(c) != "Cs" for c in text):
         assert kept == text.replace("\x00", "")
+
+
+@pytest.mark.parametrize("separator", ["\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028"])
+def test_what_separates_words_becomes_a_space(separator: str) -> None:
+    """Or two words would become one."""
+    assert printable(f"tea{separator}cake") == "tea cake"

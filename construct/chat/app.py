@@ -172,6 +172,8 @@ class Session:
             pause = pause_line(before, spoken_at)
             if pause:
                 loaded.out.notice(pause)
+            for path in line.missing:
+                loaded.out.notice(f"not attached, there is no such file: {shorten(path, 60)}")
             if not await loaded.dialogue.run_line(line.words, line.attachments):
                 self._leave()
             await self._refresh(loaded)
@@ -283,7 +285,7 @@ class Session:
     async def _finish_memory(self, loaded: _Loaded) -> None:
         """Do the memory work due on leaving, with a notice when it takes a while.
 
-        What is left after LEAVING_SECONDS, or at Ctrl-C, waits for the next start.
+        What is left after LEAVING_SECONDS, or at Ctrl-C, is done later.
         """
         from construct.chat.chat import LEAVING_SECONDS
 
@@ -295,11 +297,11 @@ class Session:
             try:
                 await asyncio.wait({self._finishing}, timeout=_PATIENCE_SECONDS)
                 if not self._finishing.done():
-                    notice("finishing memory work… Ctrl-C leaves it for the next start")
+                    notice("finishing memory work… Ctrl-C leaves it for later")
                 if not await self._finishing:
-                    notice("not finished in time; the next start does the rest")
+                    notice("not finished in time; the rest is done later")
             except asyncio.CancelledError:
-                notice("left for the next start")
+                notice("left for later")
 
 
 @contextmanager

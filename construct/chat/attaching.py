@@ -39,6 +39,8 @@ class Outgoing:
 
     words: str
     attachments: tuple["Attachment", ...] = ()
+    missing: tuple[str, ...] = ()
+    """The paths that it names with `@` where there is no file. They are sent as words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,16 +168,18 @@ class Attaching:
         self._files |= found  # a line that is given back has its chips at once
         names: dict[Mention, str] = {}
         attached: dict[str, Attachment] = {}
+        missing: list[str] = []
         for mention in wanted:
             reading = _reading(mention, found)
             if reading is None:
+                missing += [mention.readings[-1].path] if mention.is_path else []
                 continue
             file = found[reading.path]
             if file.attachment is None:
                 raise AttachmentError(file.chip.text)
             attached[file.path] = file.attachment
             names[reading] = file.attachment.name
-        return Outgoing(without_mentions(text, names), tuple(attached.values()))
+        return Outgoing(without_mentions(text, names), tuple(attached.values()), tuple(missing))
 
     async def _make_offer(self, text: str, paths: Iterable[str]) -> None:
         found = await asyncio.to_thread(lambda: [path for path in paths if _version(path)])

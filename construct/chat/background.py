@@ -64,7 +64,7 @@ class BackgroundWork:
         return True
 
     async def stop(self) -> None:
-        """Stop now. The next start does the rest."""
+        """Stop now. The rest is done later."""
         self._jobs.clear()
         await stop(self._indexing, self._working)
 

@@ -11,6 +11,8 @@ _MENTION = r'(?<!\S)@(?:"([^"\n]+)"|([^\s"]\S*))'
 """`@cat.png` or `@"my cat.png"`, at the beginning of a word."""
 _BEING_TYPED = r'(?<!\S)@("[^"\n]*|[^\s"]?\S*)\Z'
 """`@ca` or `@"my c` at the end of the text."""
+_PATH = r"(?:~|\.{0,2})/.|.*\.(?:gif|jpe?g|md|pdf|png|txt|webp)\Z"
+"""What is meant as a path even if there is no such file."""
 _PUNCTUATION = ".,;:!?)'”»"
 """Characters that may follow a path at the end of a sentence."""
 _DETACH_BEFORE = r"/detach\s+(?=\S)"
@@ -37,6 +39,11 @@ class Mention:
         if is_quoted or bare in {"", self.path}:
             return (self,)
         return (self, Mention(bare, self.start, self.start + 1 + len(bare)))
+
+    @property
+    def is_path(self) -> bool:
+        """Whether a file is meant, and no name such as `@rosa`."""
+        return re.match(_PATH, self.path.rstrip(_PUNCTUATION), re.IGNORECASE) is not None
 
 
 def mentions(text: str) -> list[Mention]:

@@ -208,7 +208,7 @@ def ask(
         bool,
         typer.Option(
             "--no-wait",
-            help="Exit after the reply; leave memory work for the next start.",
+            help="Exit after the reply; leave memory work for later.",
         ),
     ] = False,
     attach: Annotated[

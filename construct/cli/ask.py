@@ -119,7 +119,7 @@ async def _finish_memory(companion: Companion, conversation_id: int, *, after_pa
     try:
         async with (
             asyncio.timeout(_MEMORY_SECONDS),
-            waiting("finishing memory work… Ctrl-C leaves it for the next start"),
+            waiting("finishing memory work… Ctrl-C leaves it for later"),
         ):
             if companion.learns:
                 await companion.worker.run_due(conversation_id, leaving=after_pause)
@@ -128,7 +128,7 @@ async def _finish_memory(companion: Companion, conversation_id: int, *, after_pa
                 if not await companion.worker.index():
                     break
     except (TimeoutError, asyncio.CancelledError):
-        log.info("memory work left for the next start")
+        log.info("memory work left for later")
     except Exception as error:  # noqa: BLE001 - whatever fails, the reply was given
         log.warning("memory work failed: %s", type(error).__name__)
 

@@ -114,9 +114,9 @@ def _choice_by_key(reach: Reach, pressed: str) -> Choice | None:
     if pressed == "k":
         return operation.choose_key(_checked_key(getpass.getpass("API key (not shown): ").strip()))
     if pressed == "u":
-        url = input(f"Address, such as {_EXAMPLE_ADDRESS}: ").strip()
+        url = _address(input(f"Address, such as {_EXAMPLE_ADDRESS}: ").strip())
         secret = getpass.getpass("Key, if it needs one (not shown): ").strip()
-        return operation.choose_server(_address(url), key=secret or None)
+        return operation.choose_server(url, key=secret or None)
     if pressed == "n":
         return operation.choose_notebook()
     if pressed.isdigit() and 1 <= int(pressed) <= min(9, len(reach.models)):

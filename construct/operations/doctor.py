@@ -22,6 +22,7 @@ from construct.store.invariants import (
     violations,
 )
 from construct.store.vectors import count_without
+from construct.user_rules import read_rules
 from construct.vocabulary import Provider
 
 _MAX_PROBLEMS = 5
@@ -57,7 +58,11 @@ def doctor(db: sqlite3.Connection, settings: Settings) -> list[Check]:
 
 
 def _settings(settings: Settings) -> Check:
-    """Report the main settings, and unknown ones by name. Never fails."""
+    """Report the main settings, and unknown ones by name. Fails if the rules cannot be read."""
+    try:
+        read_rules(settings.memory_rules)
+    except ConstructError as error:
+        return Check("settings", False, str(error).replace("\n", " "))
     unknown = f"; no such setting: {', '.join(settings.unknown)}" if settings.unknown else ""
     return Check(
         "settings",

@@ -165,7 +165,7 @@ def _days(text: str, clock: Clock) -> tuple[str, str] | None:
         if not any(character.isdigit() for character in text):
             return None
         raise UsageError(
-            f"Not a day: {text[:40]}\n"
+            f"Not a date: {text[:40]}\n"
             "Give a date (2026-03-01), a month (2026-03), a year, 7d, 2w, today or yesterday."
         ) from None
     return day, day

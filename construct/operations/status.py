@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from construct.llm.catalog import is_known
 from construct.llm.providers import named_provider
 from construct.llm.types import Request
 from construct.memory.cycles.situation import (
@@ -83,6 +84,8 @@ class Work:
     """What memory work has cost today."""
     limit_usd: float = 0.0
     """What memory work may cost per day."""
+    has_price: bool = True
+    """Whether the worker's prices are known: those of a local one are not."""
     left_out: int = 0
     """How many notes the user's rules have kept out of the memory."""
 
@@ -239,6 +242,7 @@ def _work(ctx: Context) -> Work:
         running=tuple(cycles.running(db)),
         spent_usd=spent_today(db, config),
         limit_usd=config.daily_usd,
+        has_price=is_known(ctx.worker),
         left_out=count_left_out(db),
     )
     if here is None:

@@ -33,7 +33,9 @@ def get_memory(db: sqlite3.Connection, memory_id: int) -> Memory:
     """Return a memory; raises NotFoundError."""
     memory = first(db, Memory, "memories WHERE id = ?", (memory_id,))
     if memory is None:
-        raise NotFoundError(f"There is no memory {memory_id}.\n`construct memory list` shows them.")
+        raise NotFoundError(
+            f"There is no memory {memory_id}.\n`construct memory list` shows the ids."
+        )
     return memory
 
 

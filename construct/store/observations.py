@@ -59,7 +59,7 @@ def observation(db: sqlite3.Connection, observation_id: int) -> Observation:
     record = first(db, Observation, "observations WHERE id = ?", (observation_id,))
     if record is None:
         raise NotFoundError(
-            f"There is no observation {observation_id}.\n`construct memory list` shows them."
+            f"There is no observation {observation_id}.\n`construct memory list` shows the ids."
         )
     return record
 

@@ -26,7 +26,7 @@ _TWO_COLUMNS_FROM = 76
 """Terminal width from which the commands stand in two columns."""
 _TASK_LENGTH = 120
 _COMMANDS = (
-    ("/memory", "what it knows about you"),
+    ("/memory", "what is remembered"),
     ("/why ID", "where it came from"),
     ("/edit ID", "correct it"),
     ("/forget ID", "delete it for good"),

@@ -128,9 +128,10 @@ def why_last_view(
             branch = tree.add(Text(heading, style="dim"))
             for item in items:
                 branch.add(_item(item, clock))
-    heading = "no other observations" if trace.given else "nothing from memory"
     if trace.lines:
         heading = f"{counted(trace.lines, 'observation')} before the conversation"
+    else:
+        heading = "no observations" if trace.given else "nothing from memory"
     branch = tree.add(Text(heading, style="dim"))
     newest = trace.still_shown[-_MAX_OBSERVATIONS:]
     for o in newest:

@@ -193,10 +193,11 @@ def _bars(status: Status) -> ByWidth:
 
 def _counts(status: Status) -> Table:
     work = status.work
-    spent, limit = money(work.spent_usd), money(work.limit_usd)
     running = "\n".join(_running(cycle, work.now) for cycle in work.running)
     reflections = status.reflections
     worker = one_line(work.worker) + (f": {work.worker_reason}" if work.worker_reason else "")
+    if work.has_price or work.spent_usd:
+        worker += f" · {money(work.spent_usd)} today, at most {money(work.limit_usd)} a day"
     condensed = f"{reflections.count:,} of these ({reflections.tokens:,} tokens)"
     rows: dict[str, RenderableType] = {
         "mode": _mode_words(status),
@@ -204,7 +205,7 @@ def _counts(status: Status) -> Table:
         "reflections": condensed if reflections.count else "none yet",
         "messages": _message_words(status),
         "in flight": Text(running, style="accent") if running else "nothing",
-        "worker": f"{worker} · {spent} today, at most {limit} a day",
+        "worker": worker,
     }
     labelled = ((Text(label, style="dim"), value) for label, value in rows.items())
     return grid(labelled, Column(no_wrap=True), Column(overflow="fold"))
@@ -214,7 +215,9 @@ def _mode_words(status: Status) -> Text:
     return Text.assemble(
         (status.mode, "success" if status.mode == Mode.ACTIVE else "medium"),
         (f" ({_MODES[status.mode]}) · ", "dim"),
-        (status.phase, "dim" if status.phase == Phase.IDLE else "accent"),
+        ("no memory work running", "dim")
+        if status.phase == Phase.IDLE
+        else (status.phase, "accent"),
     )
 
 

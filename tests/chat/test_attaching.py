@@ -111,12 +111,14 @@ async def test_a_file_without_words(api: FakeApi, settings: Settings) -> None:
 
 
 async def test_words_that_are_no_files(settings: Settings, sent: Sent, folder: Path) -> None:
-    """Names, addresses, folders and pipes stay text."""
+    """Names, addresses, folders and pipes stay text. What is meant as a path is said to be none."""
     os.mkfifo(folder / "pipe")
     line = "@rosa, ana@cat.png @nowhere.png @. @pipe @~nobody/x @"
     async with seated(settings) as seat:
         seat.type(f"{line}\r")
         await seat.see(lambda: len(sent) == 1)
+        await seat.see("not attached, there is no such file: nowhere.png")
+        assert seat.screen.text.count("not attached") == 1
     assert sent == [(line, [])]
 
 

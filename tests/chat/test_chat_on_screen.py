@@ -422,7 +422,7 @@ async def test_first_run_and_coming_back(api: FakeApi, settings: Settings) -> No
         seat.type("hello\r")
         await seat.see("You said")
         seat.type("/rename Garden plans\r")
-        await seat.see("is called Garden plans")
+        await seat.see("is now called Garden plans")
         await seat.leave()
     async with seated(settings) as seat:
         assert "Construct · Garden plans · last talked" in seat.screen.text

@@ -77,8 +77,11 @@ def test_the_panel_says_where_memory_stands() -> None:
     ):
         assert part in text
     idle = to_text(status_view(status(phase=Phase.IDLE, mode=Mode.OFF)))
+    assert "no memory work running" in idle
     assert "in flight     nothing" in idle
     assert "neither shown nor learned" in idle
+    local = work(worker="qwen", has_price=False, spent_usd=0.0)
+    assert to_text(status_view(status(work=local))).endswith("qwen")
 
 
 @pytest.mark.parametrize(

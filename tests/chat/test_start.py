@@ -124,7 +124,7 @@ def test_a_dumb_terminal(api: FakeApi, env: dict[str, str]) -> None:
         terminal.type("hello\n")
         terminal.see("You said")
         terminal.type("/rename Tea\n")
-        terminal.see("is called Tea")
+        terminal.see("is now called Tea")
         terminal.type("\x04")
         assert terminal.wait() == 0
         assert "\x1b" not in terminal.screen.raw

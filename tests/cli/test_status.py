@@ -241,6 +241,13 @@ def test_doctor_finds_all_in_order(lived: Program) -> None:
     assert {frozenset(check) for check in found["checks"]} == {frozenset({"name", "ok", "detail"})}
 
 
+def test_doctor_finds_rules_that_cannot_be_read(program: Program) -> None:
+    """Nothing would be remembered until they can be."""
+    done = program.run("doctor", more={"CONSTRUCT_MEMORY_RULES": str(program.folder)})
+    assert done.returncode == 1
+    assert f"BAD  settings: {program.folder} is not a file. Move it" in done.stdout
+
+
 def test_doctor_says_what_is_wrong(program: Program, life: Life, api: FakeApi) -> None:
     """Doctor finds a broken invariant, a rejected key and missing credentials.
 

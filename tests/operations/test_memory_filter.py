@@ -52,7 +52,7 @@ def test_words_are_read(text: str, meant: MemoryFilter) -> None:
 )
 def test_a_wrong_day_is_refused(text: str) -> None:
     """What looks like a day and is none is not looked for as a word."""
-    with pytest.raises(UsageError, match="Not a day"):
+    with pytest.raises(UsageError, match="Not a date"):
         parse_filter(text, CLOCK)
 
 

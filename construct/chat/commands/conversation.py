@@ -107,7 +107,7 @@ async def rename(chat: Chat, out: Output, argument: str) -> None:
         raise UsageError("Usage: /rename TITLE")
     chat.refuse_in_private()
     await chat.run(operations.rename, await chat.ensure_conversation(), argument)
-    out.say(f"This conversation is called {shorten(argument, 60)}.")
+    out.say(f"This conversation is now called {shorten(argument, 60)}.")
 
 
 @group.command("/fork [TITLE]", "branch off from here", example="/fork What if we moved")

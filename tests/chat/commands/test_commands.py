@@ -78,7 +78,7 @@ SHOWN = {
     "/history 1": "You said",
     "/switch 1": "in it already",
     "/switch sister": "in it already",
-    "/rename Family": "is called Family",
+    "/rename Family": "is now called Family",
     "/fork Aside": "Forked conversation 1 into",
     "/remember Rosa sings alto": "Kept as memory:",
     "/retry": "You said",
@@ -283,7 +283,7 @@ async def test_errors_name_what_can_be_typed_here(
         for line in ("/why 99", "/why memory:9"):
             await dialogue.run_line(line)
             error = capsys.readouterr().err
-            assert "/memory shows them" in error
+            assert "/memory shows the ids" in error
             assert "construct" not in error
 
 
