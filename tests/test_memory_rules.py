@@ -26,6 +26,7 @@ from tests.memory.builders import Life, stated
 from tests.memory.cycles.scripted import observes, writes
 from tests.memory.graph.drawing import Graph, ScriptedModel, answer
 from tests.support.fake_api import FakeApi
+from tests.support.fake_faults import http
 from tests.support.program import Program
 from tests.support.talks import talking
 from tests.test_tools import call, last_result
@@ -364,6 +365,17 @@ def test_a_dry_run(program: Program, rules: Path, api: FakeApi) -> None:
     assert len(unchanged["same"]) == 2
     assert unchanged["added"] == unchanged["changed"] == unchanged["missing"] == []
     assert state(program.db) == before
+
+
+def test_a_dry_run_without_answers_says_so(program: Program, api: FakeApi) -> None:
+    """Notes made by fixed rules are not taken for what the model would learn."""
+    program.run("ask", "--no-wait", "My boat is called Gaivota.")
+    assert "Problems" not in program.run("observe", "--dry-run").stdout
+    api.fail("observer", http(401), times=None)
+    shown = program.run("observe", "--dry-run").stdout
+    assert "Problems with the worker model" in shown
+    assert "rejected the key" in shown
+    assert "were read by fixed rules." in shown
 
 
 def test_a_dry_run_in_other_words(program: Program, api: FakeApi) -> None:

@@ -44,7 +44,7 @@ def read_clipboard(environ: Mapping[str, str]) -> "Attachment | str":
 
 def _installed(program: str, package: str) -> str:
     if shutil.which(program) is None:
-        raise UsageError(f"Install {package} to paste pictures.")
+        raise UsageError(f"Install {package} to paste from the clipboard here.")
     return program
 
 

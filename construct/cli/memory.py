@@ -120,15 +120,18 @@ def list_memory(
 @memory.command()
 def profile(context: typer.Context, as_json: Json = False) -> None:
     """Show what is known about you, by subject, newest first."""
+    from construct.operations.memory import list_in_scope
     from construct.operations.profile import profile as operation
-    from construct.views.profile import profile_json, profile_view
+    from construct.views.profile import nothing_known, profile_json, profile_view
 
     with environment(context).reading() as ctx:
-        subjects, clock = operation(ctx), ctx.clock
+        subjects, everything, clock = operation(ctx), list_in_scope(ctx), ctx.clock
     if as_json:
         print_json(profile_json(subjects, clock))
+    elif not subjects:
+        say(nothing_known(everything, compact="`construct compact`"))
     else:
-        show(profile_view(subjects, clock.today(), compact="`construct compact`"))
+        show(profile_view(subjects, clock.today()))
 
 
 @memory.command()

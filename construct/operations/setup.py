@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from construct.config import CREDENTIALS, WRITTEN_BY_SETUP, Settings
+from construct.config import CREDENTIALS, WRITTEN_BY_SETUP, Settings, load_settings
 from construct.env_file import write_settings
 from construct.errors import ConstructError, ModelError, UsageError
 from construct.llm import servers
@@ -60,6 +60,11 @@ class Choice:
     """The server's address; None for Anthropic, a file or the notebook."""
     settings: Mapping[str, str]
 
+    @property
+    def is_model_only(self) -> bool:
+        """Whether it is another model of the server that is configured already."""
+        return self.settings.keys() == {"CONSTRUCT_MODEL"}
+
 
 @dataclass(frozen=True, slots=True)
 class SavedChoice:
@@ -72,7 +77,7 @@ class SavedChoice:
     """What the user should know about the model's window; may be empty."""
     config_file: Path
     is_overridden: bool
-    """Whether credentials in the environment take precedence over the choice."""
+    """Whether credentials or a model set elsewhere take precedence over the choice."""
 
 
 def within_reach(settings: Settings, environ: Mapping[str, str] = os.environ) -> Reach:
@@ -164,7 +169,8 @@ def choose_named(settings: Settings, name: str, environ: Mapping[str, str] = os.
         return _choose_on_same_server(settings, name)
     raise UsageError(
         f"No model {name} was found on this machine.\n"
-        "`construct models` lists those within reach; name a server elsewhere with --server URL."
+        "`construct models` lists those within reach. Name a server elsewhere with --server URL; "
+        "Claude needs a key: --key -"
     )
 
 
@@ -192,7 +198,7 @@ async def save(
     path = config_file(settings)
     make_folder(path.parent)
     changes: dict[str, str | None]
-    if choice.settings.keys() == {"CONSTRUCT_MODEL"}:  # a model of the server configured already
+    if choice.is_model_only:
         others = settings.setup_names - {"CONSTRUCT_MODEL"}
         changes = {**choice.settings, WRITTEN_BY_SETUP: ",".join(sorted(others)) or None}
     else:
@@ -200,7 +206,11 @@ async def save(
         removed = dict.fromkeys(sorted(replaced - choice.settings.keys()))
         changes = {**removed, **choice.settings, WRITTEN_BY_SETUP: ",".join(choice.settings)}
     write_settings(path, changes)
-    is_overridden = any(environ.get(name, "").strip() for name in CREDENTIALS)
+    current = load_settings(environ, db=settings.db)
+    if choice.is_model_only:
+        is_overridden = current.model != choice.model
+    else:
+        is_overridden = not current.is_chosen_by_setup
     return SavedChoice(choice, answer, advice, path, is_overridden)
 
 

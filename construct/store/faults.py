@@ -91,6 +91,6 @@ def damaged_error(path: Path | str, *, untouched: bool = False) -> DatabaseUnusa
     detail = "; it was not touched" if untouched else ""
     return DatabaseUnusableError(
         f"The database {path} is damaged{detail}.\n"
-        "Restore a backup, or recover what is readable with `sqlite3 FILE .recover`, "
-        "and name that file with --db."
+        "Restore a backup, or recover what is readable into a new file "
+        "(`sqlite3 FILE .recover | sqlite3 NEW`) and name that file with --db."
     )

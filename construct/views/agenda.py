@@ -36,15 +36,15 @@ def agenda_view(agenda: Agenda, *, compact: str = "/compact") -> RenderableType:
     `compact` is the command that adds plans from messages which are not compacted.
     """
     sections: list[RenderableType] = [
-        Group(Text(title, style="accent"), _table(items, agenda.today))
+        Group(Text(title, style="accent"), agenda_table(items, agenda.today))
         for title, items in _sections(agenda.items)
     ]
     if not sections:
         sections.append(Text(NOTHING))
     if agenda.not_compacted:
         count = agenda.not_compacted
-        last = "message" if count == 1 else f"{count:,} messages"
-        text = f"Not included yet: the last {last}. {compact} adds their plans."
+        last, its = ("message", "its") if count == 1 else (f"{count:,} messages", "their")
+        text = f"Not included yet: the last {last}. {compact} adds {its} plans."
         sections.append(Text(text, style="dim"))
     return spaced(sections)
 
@@ -61,7 +61,8 @@ def _sections(items: Sequence[AgendaItem]) -> Iterator[tuple[str, list[AgendaIte
         yield "Passed, outcome unknown", passed
 
 
-def _table(items: Iterable[AgendaItem], today: date) -> Table:
+def agenda_table(items: Iterable[AgendaItem], today: date) -> Table:
+    """Return one row per item: its number, then what is planned for when."""
     rows = ((str(item.id), _line(item, today)) for item in items)
     return grid(rows, Column(justify="right", no_wrap=True, style="dim"), Column(overflow="fold"))
 

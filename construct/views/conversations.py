@@ -122,11 +122,12 @@ def transcript_json(transcript: Transcript) -> dict[str, Any]:
 def deletion_text(preview: DeletionPreview) -> str:
     """Return what deleting a conversation would delete with it."""
     summary, plan = preview.summary, preview.plan
+    source = "it" if plan.messages == 1 else "them"
     text = (
         f"Conversation {summary.conversation.id} “{summary.name}”: "
         f"{counted(plan.messages, 'message')}, "
         f"{counted(len(plan.observations), 'observation')} "
-        f"and {counted(len(plan.memories), 'memory')} drawn from them."
+        f"and {counted(len(plan.memories), 'memory')} drawn from {source}."
     )
     if plan.forks:
         text += f" {counted(len(plan.forks), 'fork')} will continue without what was said here."

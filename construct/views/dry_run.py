@@ -57,7 +57,11 @@ def dry_run_view(done: DryRun) -> RenderableType:
             [_Row("x", "error", o.note, never=o.word) for o in done.left_out],
         ),
     )
-    parts = [Group(Text(title, style="heading3"), _table(rows)) for title, rows in titled if rows]
+    parts: list[RenderableType] = [
+        Group(Text(title, style="heading3"), _table(rows)) for title, rows in titled if rows
+    ]
+    if done.problems:
+        parts.append(_problems(done))
     return spaced([*parts, Text(_summary(done), style="dim")])
 
 
@@ -78,6 +82,21 @@ def dry_run_json(plan: DryRunPlan, done: DryRun) -> dict[str, Any]:
         "left_out": [{"never": o.word} | _note_json(o.note) for o in done.left_out],
         "problems": list(done.problems),
     }
+
+
+def _problems(done: DryRun) -> RenderableType:
+    """Return what went wrong, each problem once.
+
+    Notes made without the model do not show what the user's rules change.
+    """
+    lines = (
+        Text(f"  {one_line(problem)}", style="dim") for problem in dict.fromkeys(done.problems)
+    )
+    return Group(
+        Text("Problems with the worker model", style="heading3"),
+        *lines,
+        Text("  Messages for which it gave no whole answer were read by fixed rules."),
+    )
 
 
 def _summary(done: DryRun) -> str:

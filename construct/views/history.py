@@ -262,7 +262,7 @@ def _generation_head(g: Generation) -> Text:
 
 
 def _generation_counts(g: Generation) -> str:
-    active = f"{g.active:,} active ({counted(g.tokens, 'token')}) of {g.made:,}"
-    others = [f"{g.pending:,} pending"] if g.pending else []
+    others = [counted(g.tokens, "token")] if g.active else []
+    others += [f"{g.pending:,} pending"] if g.pending else []
     others += [f"{g.condensed:,} condensed further"] if g.condensed else []
-    return f"{active}\n{', '.join(others)}" if others else active
+    return "\n".join(filter(None, (f"{g.active:,} active of {g.made:,}", ", ".join(others))))

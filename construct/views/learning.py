@@ -66,8 +66,10 @@ def observed_view(done: Observed, since: str | None = None) -> str:
     `since` is the earliest date that the user asked for.
     """
     if not done.messages and done.stopped is None:
-        after = f" since {shorten(since, 40)}" if since else ""
-        return f"Nothing imported{after} is left to observe."
+        if since:
+            day = shorten(since, 40)
+            return f"No imported conversation with messages since {day} is left to observe."
+        return "Nothing imported is left to observe."
     learned = f"{counted(done.messages, 'message')}: {counted(done.observations, 'observation')}"
     cost = "" if done.cost_usd is None else f", {money(done.cost_usd)}"
     lines = [f"Observed {learned}{cost}."]

@@ -66,17 +66,18 @@ def nothing_listed(memory_list: MemoryList, *, compact: str, search: str = "") -
         return f"No matches: {' · '.join(memory_list.filter.parts())}.{search}"
     if memory_list.is_past:
         return "Nothing was remembered then."
+    return f"Nothing is remembered yet. {how_to_learn(memory_list, compact)}"
+
+
+def how_to_learn(memory_list: MemoryList, compact: str) -> str:
+    """Return when or how something will be learned; `compact` is the command for memory work."""
     if memory_list.setting != MemorySetting.ON:
         return (
-            f"Nothing is remembered yet. CONSTRUCT_MEMORY is {memory_list.setting}, so nothing "
-            "is learned. Set it to on first."
+            f"CONSTRUCT_MEMORY is {memory_list.setting}, so nothing is learned. Set it to on first."
         )
     if memory_list.unread:
-        return "Nothing is remembered yet. `construct observe` learns from what was imported."
-    return (
-        "Nothing is remembered yet. Messages are observed once there are enough of them, or "
-        f"when you run {compact}."
-    )
+        return "`construct observe` learns from what was imported."
+    return f"Messages are observed once there are enough of them, or when you run {compact}."
 
 
 def memory_list_lines(memory_list: MemoryList, clock: Clock) -> Iterator[str]:

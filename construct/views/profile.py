@@ -9,27 +9,27 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from construct.clock import Clock
-from construct.operations.memory import StoredMemory
+from construct.operations.memory import MemoryList, StoredMemory
 from construct.operations.profile import ProfileLine, Subject
 from construct.references import written
 from construct.store.records import Memory, Observation
 from construct.text import one_line
-from construct.views.memory import notes, shown_json
+from construct.views.memory import how_to_learn, notes, shown_json
 from construct.views.widgets import Prose, grid, spaced
 from construct.views.words import counted
 from construct.vocabulary import ItemKind
 
 
-def profile_view(
-    subjects: Sequence[Subject], today: date, *, compact: str = "/compact"
-) -> RenderableType:
-    """Return the subjects as sections, each line with its id and its day.
+def nothing_known(memory_list: MemoryList, *, compact: str = "/compact") -> str:
+    """Return what to say instead of a profile without subjects, and what would help.
 
-    `compact` is the command for memory work, which helps if nothing is known.
+    `compact` is the command for memory work.
     """
-    if not subjects:
-        text = f"Nothing is known about you yet. {compact} learns from what you said."
-        return Text(text, style="dim")
+    return f"Nothing is known about you yet. {how_to_learn(memory_list, compact)}"
+
+
+def profile_view(subjects: Sequence[Subject], today: date) -> RenderableType:
+    """Return the subjects as sections, each line with its id and its day."""
     width = max(len(_id(line)) for subject in subjects for line in subject.lines)
     parts = [
         Group(Text(one_line(subject.name), style="heading3"), _lines(subject, width, today))

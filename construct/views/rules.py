@@ -24,6 +24,7 @@ def forbidden_view(word: str) -> str:
     return f"Stored because you wrote it yourself, though your rules say never: {word}."
 
 
-def left_out_view(count: int) -> str:
-    """Return how many notes the rules have left out."""
-    return f"Your rules have left out {counted(count, 'note')} so far. /rules opens the rules."
+def left_out_view(count: int, *, in_shell: bool = False) -> str:
+    """Return how many notes the rules have left out, and how to open the rules."""
+    where = "In a chat, /rules" if in_shell else "/rules"
+    return f"Your rules have left out {counted(count, 'note')} so far. {where} opens the rules."

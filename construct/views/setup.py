@@ -135,9 +135,15 @@ def saved_text(saved: SavedChoice) -> str:
         lines.append("Continuing without a model. To choose one later, run `construct setup`.")
     else:
         lines.append(f"Chosen: {name}. Written to {saved.config_file}.")
-    if saved.is_overridden:
+    if saved.is_overridden and saved.choice.is_model_only:
         lines.append(
-            "Credentials in the environment take precedence. Unset them to use this choice."
+            "CONSTRUCT_MODEL in the environment or .env takes precedence. "
+            "Remove it to use this choice."
+        )
+    elif saved.is_overridden:
+        lines.append(
+            "Credentials in the environment or a trusted .env take precedence. "
+            "Remove them to use this choice."
         )
     return "\n".join(lines)
 

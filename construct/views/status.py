@@ -112,7 +112,7 @@ def status_notes(status: Status, imported: int = 0, compact: str = "/compact") -
             "observations are made by fixed rules, without a model."
         )
     if work.left_out:
-        yield left_out_view(work.left_out)
+        yield left_out_view(work.left_out, in_shell=compact != "/compact")
     if imported:
         messages = counted(imported, "imported message")
         yield f"Not observed yet: {messages}. `construct observe` learns from them."

@@ -127,7 +127,9 @@ def _by_day(all_days: Sequence[DayCost]) -> Table:
     )
     return headed(
         rows,
-        Column("day" if len(days) == len(all_days) else f"last {_MAX_DAYS} days", no_wrap=True),
+        Column(
+            "day" if len(days) == len(all_days) else f"last {_MAX_DAYS} days of use", no_wrap=True
+        ),
         Column(max_width=_BAR_WIDTH),
         Column("cost", justify="right", no_wrap=True),
         Column("talk", justify="right", no_wrap=True, style="dim"),

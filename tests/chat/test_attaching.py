@@ -251,7 +251,7 @@ async def test_a_picture_on_the_clipboard(
         monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
         monkeypatch.setattr("shutil.which", lambda _: None)
         seat.type("\x16")
-        await seat.see("Install wl-clipboard to paste pictures")
+        await seat.see("Install wl-clipboard to paste from the clipboard")
         monkeypatch.undo()
         monkeypatch.chdir(folder)
         monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")

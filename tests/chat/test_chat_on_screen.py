@@ -86,7 +86,8 @@ async def test_ctrl_c_keeps_what_came(api: FakeApi, settings: Settings) -> None:
         seat.type("\x03")
         await seat.see("interrupted")
         seat.type("and?\r")
-        await seat.see("Back again.")
+        last = "SELECT status, content FROM messages WHERE id = 4"
+        await seat.see(lambda: stored(settings, last) == [("complete", "Back again.")])
     rows = stored(settings, "SELECT status, content FROM messages ORDER BY id")
     assert [row[0] for row in rows] == ["complete", "interrupted", "complete", "complete"]
     assert str(rows[1][1]).startswith("Once upon a time")

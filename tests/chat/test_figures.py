@@ -133,6 +133,14 @@ def test_the_panel_explains_what_the_bars_do_not(
     assert not list(status_notes(status(**at, mode=Mode.OFF, work=work(**more))))
 
 
+def test_the_panel_in_the_shell_names_the_chat_for_its_commands() -> None:
+    """The shell has no command that opens the rules."""
+    left_out = status(work=work(left_out=2))
+    assert list(status_notes(left_out))[-1].endswith("so far. /rules opens the rules.")
+    shell = list(status_notes(left_out, compact="`construct compact`"))
+    assert shell[-1].endswith("so far. In a chat, /rules opens the rules.")
+
+
 def test_usage_sums_up() -> None:
     """The sum counts every figure.
 

@@ -1,5 +1,6 @@
 """`construct memory …`, `undo` and `compact`, run as a program."""
 
+import json
 from typing import Any
 
 import pytest
@@ -613,3 +614,15 @@ def test_profile_gives_each_line_its_id(lived: Program) -> None:
     for line in lines:
         assert f"{line['id']} {line['date'][:10]} {line['text'][:20]}" in printed
     assert lived.run("--db", str(lived.folder / "none.db"), "memory", "profile").returncode == 0
+
+
+def test_an_empty_profile_says_what_would_help(program: Program) -> None:
+    """Imported messages are not compacted but observed, and nothing is learned while off."""
+    assert "when you run `construct compact`" in program.run("memory", "profile").stdout
+    line = {"type": "message", "conversation": "a", "role": "user", "content": "I sing."}
+    (program.folder / "past.jsonl").write_text(json.dumps(line) + "\n")
+    program.run("import", "past.jsonl")
+    assert "`construct observe` learns" in program.run("memory", "profile").stdout
+    off = program.run("memory", "profile", more={"CONSTRUCT_MEMORY": "off"}).stdout
+    assert "CONSTRUCT_MEMORY is off" in off
+    assert "compact" not in off

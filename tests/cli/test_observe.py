@@ -100,6 +100,10 @@ def test_only_what_was_said_since_then(past: Program) -> None:
     """
     assert past.json("observe", "--since", "2025-03-02", "--yes")["messages"] == 6
     assert sources(past) == {"2025"}
+    later = past.run("observe", "--since", "2025-03-02", "--yes").stdout
+    assert later == (
+        "No imported conversation with messages since 2025-03-02 is left to observe.\n"
+    )
     assert past.json("observe", "--yes")["messages"] == 6
     assert past.json("doctor")["ok"] is True
 

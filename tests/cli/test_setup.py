@@ -102,8 +102,22 @@ def test_the_environment_comes_first(program: Program, api: FakeApi) -> None:
     """A choice is kept, and the user told why it does not count yet."""
     mine = {"ANTHROPIC_BASE_URL": api.url, "ANTHROPIC_API_KEY": "sk-env"}
     done = program.run("setup", "--use", "notebook", more=mine)
-    assert "environment take precedence" in done.stdout
+    assert "Credentials in the environment or a trusted .env take precedence" in done.stdout
     assert json.loads(program.run("status", "--json", more=mine).stdout)["provider"] == "anthropic"
+
+
+def test_another_model_counts_beside_credentials_in_the_environment(
+    program: Program, api: FakeApi
+) -> None:
+    """It is the only choice they leave open, unless the environment names the model too."""
+    mine = {"ANTHROPIC_BASE_URL": api.url, "ANTHROPIC_API_KEY": "sk-env"}
+    api.enqueue("chat", "Hello!", "Hello!")
+    done = program.run("setup", "--use", "claude-sonnet-5-5", more=mine)
+    assert done.returncode == 0
+    assert "precedence" not in done.stdout
+    named = mine | {"CONSTRUCT_MODEL": "other"}
+    done = program.run("setup", "--use", "claude-sonnet-5-5", more=named)
+    assert "CONSTRUCT_MODEL in the environment or .env takes precedence" in done.stdout
 
 
 def test_doctor_of_a_notebook(program: Program) -> None:

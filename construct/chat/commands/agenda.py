@@ -9,7 +9,7 @@ from construct.memory.agenda import AgendaItem
 from construct.operations import agenda as operations
 from construct.references import parse_reference
 from construct.text import shorten
-from construct.views.agenda import agenda_view
+from construct.views.agenda import agenda_table, agenda_view
 from construct.views.memory import moved_view, settled_view
 from construct.vocabulary import AgendaState, Settled
 
@@ -66,7 +66,7 @@ async def _ask_about(chat: Chat, out: Output, items: list[AgendaItem]) -> None:
     chat.refuse_in_private()
     for item in items:
         chat.shown = ("observation", item.id)
-        out.say(f"{item.id}  {item.content}")
+        out.show(agenda_table([item], chat.clock.today()))
         key = await out.ask_key(_QUESTION, "".join([*_KEYS, _MOVE, _STOP]))
         if key == _STOP:
             return

@@ -21,7 +21,7 @@ from construct.views import memory as views
 from construct.views.history import diff_view, timeline_view
 from construct.views.hits import search_view
 from construct.views.learning import compact_view
-from construct.views.profile import profile_view
+from construct.views.profile import nothing_known, profile_view
 from construct.views.provenance import why_last_view, why_view
 from construct.views.rules import forbidden_view, rules_view
 from construct.views.search import unsearched_view
@@ -78,10 +78,12 @@ async def show_profile(chat: Chat, out: Output, argument: str) -> None:
     Questions, suppositions and quotations are left out; /memory lists them.
     """
     found = await chat.run(profile)
-    if found:
-        last = found[-1].lines[-1].item
-        kind = ItemKind.OBSERVATION if isinstance(last, Observation) else ItemKind.MEMORY
-        chat.shown = (kind, last.id)
+    if not found:
+        out.say(nothing_known(await chat.run(memory.list_in_scope)))
+        return
+    last = found[-1].lines[-1].item
+    kind = ItemKind.OBSERVATION if isinstance(last, Observation) else ItemKind.MEMORY
+    chat.shown = (kind, last.id)
     out.show(profile_view(found, chat.clock.today()))
 
 
