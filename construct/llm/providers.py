@@ -166,9 +166,12 @@ def _server_model(settings: Settings, name: str | None, setting: str) -> _Chosen
     """Return a model behind the Messages API, with advice about its window."""
     if not settings.has_credentials:
         wanted = f"The model {shorten(name, 60)!r}" if name else "A model"
+        # A main model gets here only by its name (/model, --model): `choose_models` looks
+        # for credentials first.
+        other = "name another" if setting == "CONSTRUCT_MODEL" else f"set {setting} to another"
         raise NotConfiguredError(
             f"{wanted} needs credentials.\n"
-            f"Run `construct setup`, set ANTHROPIC_API_KEY, or set {setting} to another model."
+            f"Run `construct setup`, set ANTHROPIC_API_KEY, or {other} model."
         )
     _check_url(settings.base_url)
     if _is_anthropics(settings.base_url):

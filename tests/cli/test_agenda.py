@@ -13,7 +13,10 @@ from typing import Any
 import pytest
 from icalendar import Calendar
 
+from construct.operations.agenda import Agenda
 from construct.store.records import Observation
+from construct.views.agenda import agenda_view
+from construct.views.console import to_text
 from tests.memory.builders import Life, stated
 from tests.support.program import Program
 
@@ -250,6 +253,12 @@ def test_the_agenda_says_that_the_newest_messages_are_not_in_it(program: Program
     assert "the last 2 messages. `construct compact` adds" in program.run("agenda").stdout
     program.run("compact")
     assert "Not included" not in program.run("agenda").stdout
+
+
+def test_one_message_that_is_not_in_the_agenda() -> None:
+    """The sentence about it is in the singular."""
+    shown = to_text(agenda_view(Agenda([], date(2026, 3, 1), not_compacted=1)))
+    assert "the last message. /compact adds its plans." in shown
 
 
 def test_brief_says_what_is_due(planned: Program) -> None:

@@ -135,7 +135,7 @@ def test_another_main_model() -> None:
 
 def test_another_main_model_needs_credentials() -> None:
     """Replacing the notebook by a model that needs credentials fails without them."""
-    with pytest.raises(NotConfiguredError, match="ANTHROPIC_API_KEY"):
+    with pytest.raises(NotConfiguredError, match="ANTHROPIC_API_KEY, or name another model"):
         chosen().with_model("claude-opus-5-5")
 
 

@@ -44,7 +44,7 @@ async def model_choices(chat: Chat) -> Sequence[Choice]:
 
 @group.command("/new [TITLE]", "begin a conversation", example="/new Garden")
 async def new(chat: Chat, out: Output, argument: str) -> None:
-    """The one you leave is observed in the background, so that it is remembered here.
+    """The conversation you leave is observed in the background.
 
     The new conversation is stored when you say something, or at once with a title.
     """

@@ -155,7 +155,7 @@ async def why(chat: Chat, out: Output, argument: str) -> None:
     ),
 )
 async def diff(chat: Chat, out: Output, argument: str) -> None:
-    """Shows what was learned, changed and dropped between two moments.
+    """Shows what was learned, what changed and what is gone between two moments.
 
     A moment is a date (2026-03-01), a time, 3h, 7d, 2w, today or yesterday. Without one
     it shows the last 7 days.
