@@ -132,7 +132,7 @@ def import_(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="An export of Construct, ChatGPT or Claude, or your own JSONL."
+            metavar="FILE", help="An export from Construct, ChatGPT or Claude, or your own JSONL."
         ),
     ],
     as_json: Json = False,

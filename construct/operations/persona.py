@@ -39,13 +39,16 @@ def make_persona(settings: Settings) -> Path:
 
 
 def drop_unchanged_persona(path: Path) -> bool:
-    """Delete a persona file that the user has not changed; return whether it was deleted.
+    """Delete a persona file that the user has not changed. Return whether there is none now.
 
     The shipped persona is used again then, and gets better with new versions.
     """
-    if path.read_text("utf-8", "replace") != _initial_text(path):
-        return False
-    path.unlink()
+    try:
+        if path.read_text("utf-8", "replace") != _initial_text(path):
+            return False
+        path.unlink()
+    except FileNotFoundError:  # the user deleted it
+        pass
     return True
 
 

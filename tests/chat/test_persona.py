@@ -65,8 +65,20 @@ async def test_an_unchanged_persona_is_not_kept(
     async with seated(settings) as seat:
         await seat.see("observe 0%")
         seat.type("/persona\r")
-        await seat.see("Nothing was changed")
+        await seat.see("The original persona is in use")
     assert not (tmp_path / "persona.md").exists()
+
+
+async def test_a_persona_deleted_in_the_editor_is_gone(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the file's own comment says how to go back."""
+    edited_by('rm "$1"', tmp_path, monkeypatch)
+    async with seated(settings) as seat:
+        await seat.see("observe 0%")
+        seat.type("/persona\r")
+        await seat.see("The original persona is in use")
+        assert "went wrong" not in seat.screen.text
 
 
 async def test_the_file_of_older_versions_is_read(api: FakeApi, settings: Settings) -> None:

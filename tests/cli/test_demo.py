@@ -86,7 +86,7 @@ def test_the_rules_and_the_persona_of_the_demo_go_with_it(program: Program) -> N
     terminal.type("/rules\r")
     terminal.see("construct-demo-")
     terminal.type("/persona\r")
-    terminal.see("Nothing was changed.")
+    terminal.see("The original persona is in use.")
     terminal.type("/quit\r")
     assert terminal.wait() == 0
     opened = Path(f"{editor}.opened").read_text("utf-8").split()

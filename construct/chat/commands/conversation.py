@@ -162,7 +162,7 @@ async def persona(chat: Chat, out: Output, argument: str) -> None:
     path = make_persona(chat.settings)
     await out.edit_file(path)
     if drop_unchanged_persona(path):
-        out.say("Nothing was changed.")
+        out.say("The original persona is in use.")
     else:
         out.say(f"It takes effect with your next message. To go back, delete {path}")
 

@@ -45,7 +45,7 @@ async def export(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command("/import FILE", "import conversations", example="/import ~/conversations.json")
 async def import_file(chat: Chat, out: Output, argument: str) -> None:
-    """Reads an export of Construct, ChatGPT or Claude, or your own JSONL.
+    """Reads an export from Construct, ChatGPT or Claude, or your own JSONL.
 
     It imports all of the file or nothing. You can search its messages at once;
     `construct observe` learns from them.

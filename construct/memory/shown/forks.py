@@ -224,7 +224,7 @@ def replaceable(
 ) -> frozenset[int]:
     """Return the ids of the notes that a conversation may replace.
 
-    With the scope `user`, all except those of the conversations it continues. Otherwise
+    With the scope `user`, all but those that come from the conversations it continues. Otherwise
     its own, except those that a fork of it still needs.
     """
     if scope == "user":

@@ -215,7 +215,7 @@ class _Reader:
                 raise RefusedError("", why) from error
             except DatabaseUnusableError as error:
                 why = _without_name(error, self.path)
-                raise RefusedError("", why, "Import an export of Construct") from error
+                raise RefusedError("", why, "Import an export from Construct") from error
             numbered = _records_in(copy)
             self._read_export(next(numbered)[1], numbered)
 

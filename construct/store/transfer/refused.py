@@ -17,7 +17,7 @@ class RefusedError(Exception):
 
 def unknown_format() -> RefusedError:
     """Return the error for a file in none of the formats that we can import."""
-    why = "it is neither an export of Construct, ChatGPT or Claude, nor lines of messages"
+    why = "it is neither an export from Construct, ChatGPT or Claude, nor lines of messages"
     return RefusedError(
         "", why, "Name an export; those of ChatGPT and Claude are called conversations.json"
     )
