@@ -28,7 +28,7 @@ NOTED = "Noted."
 NOT_KEPT = "Not kept: private talk is on."
 _NOTHING_FOUND = "Nothing you wrote before matches."
 _GREEK = re.compile("[\u0370-\u03ff]")
-_SPEAKERS = {Role.USER: "you", Role.ASSISTANT: "the companion"}
+_SPEAKERS = {Role.USER: "you", Role.ASSISTANT: "the assistant"}
 
 
 def relevant_messages(

@@ -59,7 +59,7 @@ async def test_recall_keeps_to_the_talk_where_only_that_is_in_scope(
         await t.say("What was it?")
     assert last_result(api) == "Nothing was found."
     (recall, *_) = api.of("chat")[-1].body["tools"]
-    assert "in this talk, or kept for good" in recall["description"]
+    assert "in this conversation, or kept for good" in recall["description"]
 
 
 async def test_the_question_is_no_result_of_recall(tmp_path: Path, api: FakeApi) -> None:

@@ -3,7 +3,7 @@
 import os
 import sqlite3
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from io import TextIOWrapper
 from pathlib import Path
@@ -109,12 +109,12 @@ def _with_typer(app: "Typer", arguments: Sequence[str]) -> int:
     try:
         status = small_app(args=list(arguments), prog_name="construct", standalone_mode=False)
     except TyperException as error:
-        path = _called_command(app, arguments)
+        path, options = _called_command(app, arguments)
         message = error.format_message()
         if message.startswith(_TOO_MANY_ARGUMENTS):
             extra = message.removeprefix(_TOO_MANY_ARGUMENTS).removeprefix("(s)").strip()
             message = f"Too many arguments: {extra[1:-1]}. Text of several words must be in quotes."
-        if wrong_order := _option_order(message, arguments, path):
+        if wrong_order := _option_order(message, path, options):
             return _fail(one_line(wrong_order), ExitStatus.USAGE)
         listed = "arguments and options"
         if message.startswith(_NO_SUCH_OPTION):
@@ -151,16 +151,16 @@ def _with_one_command(app: "Typer", words: Sequence[str]) -> "Typer":
     return small_app if has_command else app
 
 
-def _option_order(message: str, arguments: Sequence[str], path: str) -> str | None:
+def _option_order(message: str, path: str, options: Mapping[str, str]) -> str | None:
     """Return what is wrong if an unknown option is only on the wrong side of the command."""
-    command = path.removeprefix("construct").strip()
+    name = path.removeprefix("construct").strip()
     option = message.removeprefix(_NO_SUCH_OPTION).partition(" ")[0]
-    if not command or not message.startswith(_NO_SUCH_OPTION):
+    if not name or not message.startswith(_NO_SUCH_OPTION):
         return None
     if option in _BEFORE_THE_COMMAND:
-        return f"{option} goes before the command: construct {option} PATH {command}"
-    if option == "--json" and "--json" in arguments[: arguments.index(command.split()[0])]:
-        return f"--json goes after the command: {path} --json"
+        return f"{option} goes before the command: construct {option} PATH {name}"
+    if option in options:  # the command has it, so it was typed before the command
+        return f"{option} goes after the command: {path} {options[option]}"
     return None
 
 
@@ -175,15 +175,24 @@ def _in_a_group(app: "Typer", message: str) -> str | None:
     return None
 
 
-def _called_command(app: "Typer", arguments: Sequence[str]) -> str:
-    """Return the command that the arguments call, since not all of typer's errors name it."""
+def _called_command(app: "Typer", arguments: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """Return the full name of the command that the arguments call, and its options.
+
+    Each option maps to its usage, such as "--model M". Not all of typer's errors name the
+    command.
+    """
     from typer.main import get_command
 
-    path, subcommands = "construct", getattr(get_command(app), "commands", {})
+    path, command = "construct", get_command(app)
     for word in arguments:
+        subcommands = getattr(command, "commands", {})
         if word in subcommands:
-            path, subcommands = f"{path} {word}", getattr(subcommands[word], "commands", {})
-    return path
+            path, command = f"{path} {word}", subcommands[word]
+    options: dict[str, str] = {}
+    for parameter in command.params:
+        value = "" if getattr(parameter, "is_flag", False) else f" {parameter.metavar}"
+        options |= {option: option + value for option in parameter.opts}
+    return path, options
 
 
 def _fail(message: str, status: ExitStatus) -> int:

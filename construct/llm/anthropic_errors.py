@@ -163,7 +163,7 @@ def bad_url(end: Endpoint) -> ModelError:
     """Return the error for a malformed address."""
     ours = "" if end.base_url is None else "ANTHROPIC_BASE_URL, "
     return ModelRejectedError(
-        f"These settings allow no connection. Check {ours}HTTPS_PROXY and SSL_CERT_FILE."
+        f"With these settings no connection is possible. Check {ours}HTTPS_PROXY and SSL_CERT_FILE."
     )
 
 

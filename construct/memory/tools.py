@@ -48,7 +48,11 @@ def _tool(name: str, description: str, properties: dict[str, object], required: 
 
 
 def _recall_tool(scope: str) -> Tool:
-    where = "in all talks with this person" if scope == "user" else "in this talk, or kept for good"
+    where = (
+        "in all conversations with this person"
+        if scope == "user"
+        else "in this conversation, or kept for good"
+    )
     return _tool(
         "recall",
         f"Search everything that was ever said or noted {where}, best first. Use it when "

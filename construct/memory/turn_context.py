@@ -150,7 +150,7 @@ def render(context: TurnContext) -> str:
         label = _PASSAGE_LABELS.get(passage.role or passage.kind, "Noted")
         lines.append(f"{label}, {when} ({relative_words(when, today)}): {inline(passage.text)}")
     if context.task:
-        lines.append(f"The talk was about: {inline(context.task)}")
+        lines.append(f"The conversation was about: {inline(context.task)}")
     return "\n".join(["<ambient>", *lines, "</ambient>"])
 
 

@@ -107,13 +107,13 @@ def plan_dry_run(
 ) -> DryRunPlan:
     """Plan to read the last messages again, or those since a moment such as "yesterday".
 
-    Raises UsageError, and ConstructError if the daily limit for memory work is spent.
+    Raises UsageError, and ConstructError if the daily limit for memory work is reached.
     """
     if last is not None and since is not None:
         raise UsageError("Pass --last or --since, not both.")
     if model is not None and is_over_limit(ctx.db, ctx.memory):
         raise ConstructError(
-            "The daily limit for memory work is spent.\n"
+            "The daily limit for memory work is reached.\n"
             "Raise CONSTRUCT_WORKER_DAILY_USD, or try again tomorrow."
         )
     if since is None:

@@ -127,9 +127,7 @@ async def _step(companion: Companion, conversation_id: int) -> Observed | None:
     """Observe the next batch of a conversation; None if nothing is left of it."""
     store, worker, model = companion.store, companion.worker, companion.models.worker
     if model is not None and await store.call(is_over_limit, worker.config):
-        reason = (
-            "the budget or the daily limit is spent. Pass a higher --budget, or try again tomorrow"
-        )
+        reason = "the spending limit was reached. Pass a higher --budget, or try again tomorrow"
         return Observed(stopped=reason)
     if await store.call(_is_being_observed, conversation_id, worker.config):
         reason = (

@@ -1,12 +1,10 @@
 """Create the file in which the user says how the companion talks."""
 
-import os
 from pathlib import Path
 
 from construct.config import Settings
-from construct.errors import ConstructError
+from construct.operations.user_files import ensure_user_file
 from construct.prompts import prompt
-from construct.store.database import make_folder
 
 _NOTE = """\
 <!-- This is how your companion talks: its name, its tone, its language. What you save counts
@@ -23,18 +21,7 @@ def make_persona(settings: Settings) -> Path:
     Raises ConstructError if it cannot be written.
     """
     path = settings.persona_file
-    try:
-        make_folder(path.parent)
-        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(_initial_text(path))
-    except FileExistsError:
-        pass
-    except OSError as error:
-        raise ConstructError(
-            f"{path} cannot be written: {error.strerror or error}.\n"
-            "Check the folder and the disk, or name another file with CONSTRUCT_PERSONA."
-        ) from error
+    ensure_user_file(path, _initial_text(path), "CONSTRUCT_PERSONA")
     return path
 
 

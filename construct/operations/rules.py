@@ -1,15 +1,13 @@
 """The user's rules for the memory: create the rules file, read it, check text against it."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from construct import tokens
 from construct.config import Settings
-from construct.errors import ConstructError
 from construct.memory.learning.observer import WISHES_TOKENS
 from construct.operations.context import Context
-from construct.store.database import make_folder
+from construct.operations.user_files import ensure_user_file
 from construct.user_rules import EXAMPLE, Rules, read_rules
 
 
@@ -32,18 +30,7 @@ def ensure_rules_file(settings: Settings) -> Path:
     A new file can be read by its owner only. Raises ConstructError.
     """
     file = settings.memory_rules or settings.config_dir / "memory-rules.md"
-    try:
-        make_folder(file.parent)
-        descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    except FileExistsError:
-        return file
-    except OSError as error:
-        raise ConstructError(
-            f"{file} cannot be written: {error.strerror or error}.\n"
-            "Name another file with CONSTRUCT_MEMORY_RULES."
-        ) from error
-    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-        stream.write(EXAMPLE)
+    ensure_user_file(file, EXAMPLE, "CONSTRUCT_MEMORY_RULES")
     return file
 
 

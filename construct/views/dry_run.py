@@ -95,7 +95,7 @@ def _problems(done: DryRun) -> RenderableType:
     return Group(
         Text("Problems with the worker model", style="heading3"),
         *lines,
-        Text("  Messages for which it gave no whole answer were read by fixed rules."),
+        Text("  Messages for which it gave no complete answer were read by fixed rules."),
     )
 
 

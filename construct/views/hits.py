@@ -22,9 +22,9 @@ _MIN_EXCERPT = 60
 """Columns of the shortest excerpt, however narrow the terminal."""
 _SAID_BY: Mapping[str | None, tuple[str, str]] = {
     Role.USER: ("you: ", "accent"),
-    Role.ASSISTANT: ("reply: ", "dim"),
+    Role.ASSISTANT: ("assistant: ", "dim"),
 }
-_COLUMNS_BESIDE = 36
+_COLUMNS_BESIDE = 40
 """Columns that the id, the date, the speaker and the notes take beside the excerpt."""
 
 

@@ -246,6 +246,7 @@ def test_an_interrupt_while_it_works_exits_130(
             "--db goes before the command: construct --db PATH memory",
         ),
         (("--json", "status"), "--json goes after the command: construct status --json"),
+        (("--model", "x", "ask", "hi"), "--model goes after the command: construct ask --model M"),
         (("chat", "--json"), "No such option: --json"),
         (("graph",), "Did you mean 'construct memory graph'?"),
         (("zebra",), "`construct --help` lists the commands."),

@@ -8,7 +8,7 @@ import pytest
 from construct.memory.learning.proposals import ProposedObservation
 from tests.memory.builders import Life
 from tests.support.emulator import PseudoTerminal, python
-from tests.support.fake_api import FakeApi, faults
+from tests.support.fake_api import FakeApi, adversarial, faults
 from tests.support.program import Program
 from tests.support.talks import LOW, facts
 
@@ -407,14 +407,20 @@ def test_compact_does_all_now(program: Program, api: FakeApi) -> None:
     assert "CONSTRUCT_MEMORY" in refused.stderr
 
 
-def test_compact_says_what_was_read_by_rule(program: Program, api: FakeApi) -> None:
+@pytest.mark.parametrize("answers", [False, True], ids=["no answer", "unreadable answers"])
+def test_compact_says_what_was_read_by_rule(program: Program, api: FakeApi, answers: bool) -> None:
     """With the trouble that the worker model had.
 
     What it did not read some time before is no news.
     """
     program.run("ask", "--no-wait", "My sister Rita lives in Braga.")
-    api.fail("observer", faults.http(401), times=None)
+    if answers:
+        api.observer = adversarial.prose
+    else:
+        api.fail("observer", faults.http(401), times=None)
     gone = program.run("compact")
+    made = program.json("memory", "list")[0]["id"]
+    assert "without a model" in program.run("memory", "why", str(made)).stdout
     assert (gone.returncode, gone.stdout[:17]) == (0, "1 new observation")
     assert "read without a model: " in gone.stderr
     assert program.run("compact").stderr == ""

@@ -186,7 +186,7 @@ def test_money_spent_is_no_failure(long: Program) -> None:
     assert done["messages_left"] == 0
     assert (
         done["stopped"]
-        == "the budget or the daily limit is spent, so the last messages were read without a model"
+        == "the spending limit was reached, so the last messages were read without a model"
     )
 
 

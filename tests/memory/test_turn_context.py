@@ -39,7 +39,7 @@ def test_all_it_says() -> None:
         "Due tomorrow: User sees the dentist at 9:00",
         "Outcome unknown (9 days ago): User runs",
         "They said, 2026-02-15 (2 weeks ago): I bought a bike",
-        "The talk was about: planning a trip",
+        "The conversation was about: planning a trip",
         "</ambient>",
     ]
 

@@ -95,7 +95,7 @@ def store_extraction(
         return Stored(stored, left_out)
     set_watermark(db, conversation_id, WatermarkName.OBSERVED, batch[-1].id, now)
     conversation = get_conversation(db, conversation_id)
-    keeps_title = found.by_rule and conversation.title
+    keeps_title = found.is_title_by_rule and conversation.title
     if found.title and not keeps_title and not is_forbidden(db, found.title):
         rename_conversation(db, conversation_id, found.title, by="observer")
     set_task_and_response(

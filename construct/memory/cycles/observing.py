@@ -177,7 +177,9 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
         batch = cycle.batch
         stored = store_extraction(db, cycle.id, found, batch.messages, batch.based_on, now)
         notes = [left_out_note(stored.left_out)] if stored.left_out else []
-        return Outcome(stored.observations, notes=notes, count=stored.observations)
+        return Outcome(
+            stored.observations, notes=notes, count=stored.observations, by_rule=found.by_rule
+        )
 
 
 async def _with_agreed_replacements(
@@ -269,9 +271,7 @@ def fallback_reason(
     if cycle is None or cycle.id <= since or cycle.model != EXTRACTIVE:
         return None
     if is_over_limit(db, config):
-        return (
-            "the budget or the daily limit is spent, so the last messages were read without a model"
-        )
+        return "the spending limit was reached, so the last messages were read without a model"
     if not cycle.notes:  # nothing in the batch was for a model to read
         return None
     why = json.loads(cycle.notes)[-1].rstrip(".")

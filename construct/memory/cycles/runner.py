@@ -60,6 +60,8 @@ class Outcome(Generic[Result]):
     """Active tokens at its end. The next reflection waits until there are more; None: no wait."""
     count: int = 0
     """Number of observations it made or superseded."""
+    by_rule: bool = False
+    """Whether fixed rules did the work, because no model gave a usable answer."""
 
 
 @dataclass(frozen=True)
@@ -225,10 +227,6 @@ class CycleRunner:
             error = account.problems[-1] if account.problems else "nothing could be condensed"
         elif outcome.status == CycleStatus.ABANDONED:
             error = "it was interrupted"
-        # If no model answered an observer, its batch was read by fixed rules.
-        answered = bool(account.calls) or (
-            job.kind != CycleKind.OBSERVER and outcome.status != CycleStatus.ABANDONED
-        )
         cycles.finish_cycle(
             db,
             cycle.id,
@@ -236,7 +234,7 @@ class CycleRunner:
             now,
             usage=account.usage,
             attempts=account.attempts,
-            model=job.model.name if job.model is not None and answered else EXTRACTIVE,
+            model=EXTRACTIVE if job.model is None or outcome.by_rule else job.model.name,
             error=error,
             # Problems come last, since `fallback_reason` quotes the last note.
             notes=[*outcome.notes, *account.problems],

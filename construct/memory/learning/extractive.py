@@ -90,7 +90,10 @@ def extract(messages: Sequence[Message], clock: Clock) -> Extraction:
     best = dict.fromkeys(sorted(by_sentence, key=lambda key: -by_sentence[key][0])[:limit])
     title = next((shorten(by_sentence[key][1].content, _TITLE_LENGTH) for key in best), None)
     return Extraction(
-        tuple(by_sentence[key][1] for key in by_sentence if key in best), title=title, by_rule=True
+        tuple(by_sentence[key][1] for key in by_sentence if key in best),
+        title=title,
+        by_rule=True,
+        is_title_by_rule=True,
     )
 
 

@@ -146,7 +146,8 @@ def joined(parts: Sequence[Extraction]) -> Extraction:
     """
     tasks = [p.current_task for p in parts if p.current_task is not None]
     responses = [p.suggested_response for p in parts if p.suggested_response is not None]
-    titled = [p for p in parts if p.title and not p.by_rule] or [p for p in parts if p.title]
+    titled = [p for p in parts if p.title]
+    titled.sort(key=lambda part: part.is_title_by_rule)
     withdrawn = {o for part in parts for o in part.withdrawn}
     return Extraction(
         observations=tuple(o for part in parts for o in part.observations if o not in withdrawn),
@@ -156,7 +157,8 @@ def joined(parts: Sequence[Extraction]) -> Extraction:
         forget_observations=tuple(i for part in parts for i in part.forget_observations),
         forget_messages=tuple(i for part in parts for i in part.forget_messages),
         withdrawn=tuple(withdrawn),
-        by_rule=all(p.by_rule for p in titled),
+        by_rule=all(p.by_rule for p in parts),
+        is_title_by_rule=bool(titled) and titled[0].is_title_by_rule,
     )
 
 

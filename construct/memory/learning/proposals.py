@@ -42,7 +42,9 @@ class Extraction:
     withdrawn: tuple[ProposedObservation, ...] = ()
     """Observations from an earlier part of the batch that a later part says to forget."""
     by_rule: bool = False
-    """True if made by fixed rules: the title is used only if the conversation has none."""
+    """True if no model's answer is in it."""
+    is_title_by_rule: bool = False
+    """True if the title was made by fixed rules: used only if the conversation has none."""
     is_whole: bool = True
     """False when the answer broke off."""
 
