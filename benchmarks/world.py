@@ -197,7 +197,7 @@ class Played:
 
     async def upkeep(self) -> None:
         """Do the memory work that is due, and keep the indexes in order."""
-        if self.companion.learns:
+        if self.companion.settings.learns:
             await self.companion.worker.run_due(self.id)
             while await self.companion.worker.index():
                 pass

@@ -24,7 +24,7 @@ MEDIA_TYPES = {
     "application/pdf": AttachmentKind.PDF,
     "text/plain": AttachmentKind.TEXT,
 }
-"""Types of what is kept and sent. Pictures of other types become PNG or JPEG."""
+"""Media types that are kept and sent. Pictures of other types become PNG or JPEG."""
 
 KB, MB = 1024, 1024 * 1024
 _MAX_BYTES = {

@@ -25,7 +25,7 @@ from construct.store.attachments import NewAttachment
 from construct.store.database import rehearsal
 from construct.store.in_thread import Store
 from construct.store.records import Message
-from construct.vocabulary import AttachmentKind, MemorySetting, Role
+from construct.vocabulary import AttachmentKind, Role
 
 if TYPE_CHECKING:
     from construct.attachments import Attachment
@@ -67,11 +67,6 @@ class Companion:
     def builder(self) -> RequestBuilder:
         """Builds the main model's requests."""
         return RequestBuilder(self.settings, self.memory_config, self.models.main)
-
-    @property
-    def learns(self) -> bool:
-        """Whether memory work is done at all."""
-        return self.settings.memory == MemorySetting.ON
 
     def use_models(self, models: Models) -> None:
         """Switch to another main model, and fit memory to its context window.

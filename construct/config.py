@@ -123,9 +123,14 @@ class Settings:
     is_address_from_env_file: bool = False
     """Whether the server's address comes from `.env`. Then no key from elsewhere is sent to it."""
 
+    @property
+    def learns(self) -> bool:
+        """Whether memory work is done at all."""
+        return self.memory == MemorySetting.ON
+
     def require_learning(self) -> None:
         """Raise UsageError if learning is switched off."""
-        if self.memory != MemorySetting.ON:
+        if not self.learns:
             raise UsageError(
                 f"CONSTRUCT_MEMORY is {self.memory}, so nothing is learned. Set it to on first."
             )

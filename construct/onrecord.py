@@ -184,7 +184,7 @@ class OnRecord:
         with transaction(db):
             situation = self.companion.builder.situation(db, conversation_id)
             if (
-                self.companion.learns
+                self.companion.settings.learns
                 and situation
                 and policy.must_wait(situation, self.companion.memory_config.thresholds)
             ):
@@ -340,7 +340,7 @@ class OnRecord:
             self.companion.store,
             self.companion.memory_config,
             prepared.message.conversation_id,
-            self.companion.learns,
+            self.companion.settings.learns,
             self.companion.forget,
             answering,
         )

@@ -148,9 +148,9 @@ async def _sit(companion: Companion, script: Script, exchanges: tuple[Exchange, 
             await on_record(companion).turn(conversation_id, exchange.said, lambda _: None)
         else:
             await _hear(companion, conversation_id, exchange.heard)
-        if companion.learns:
+        if companion.settings.learns:
             await companion.worker.run_due(conversation_id)
-    if companion.learns:
+    if companion.settings.learns:
         await companion.worker.run_due(conversation_id, leaving=True)
 
 

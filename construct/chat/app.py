@@ -231,7 +231,7 @@ class Session:
             here, meters = await chat.conversation(), await chat.meters()
         except ConstructError:
             return
-        learns = chat.companion.learns
+        learns = chat.companion.settings.learns
         self.screen.toolbar = replace(
             self.screen.toolbar,
             title=here.name if here else NEW,

@@ -82,7 +82,7 @@ class Chat:
         self._said_in_private: list[Message] | None = [] if opening.private else None
         self._files_in_private: dict[int, tuple[File, ...]] = {}
         self.background = BackgroundWork(
-            self.companion.worker, complain, learns=self.companion.learns
+            self.companion.worker, complain, learns=self.settings.learns
         )
         self._complain = complain
         self._session_id: int | None = None
@@ -251,7 +251,7 @@ class Chat:
 
     async def has_work_left(self) -> bool:
         """Return whether leaving now would leave memory work undone."""
-        if not self.companion.learns or self.conversation_id is None or self.background.busy:
+        if not self.settings.learns or self.conversation_id is None or self.background.busy:
             return self.background.busy
         config = self.companion.memory_config
         situation = await self.store.call(

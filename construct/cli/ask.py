@@ -87,7 +87,8 @@ async def _ask(
     wait: bool,
 ) -> int:
     try:
-        after_pause = companion.learns and await companion.worker.went_cold(conversation_id)
+        learns = companion.settings.learns
+        after_pause = learns and await companion.worker.went_cold(conversation_id)
         reply = PlainReply(_stream())
 
         def listen(event: Event) -> None:
@@ -121,7 +122,7 @@ async def _finish_memory(companion: Companion, conversation_id: int, *, after_pa
             asyncio.timeout(_MEMORY_SECONDS),
             waiting("finishing memory work… Ctrl-C leaves it for later"),
         ):
-            if companion.learns:
+            if companion.settings.learns:
                 await companion.worker.run_due(conversation_id, leaving=after_pause)
                 await companion.worker.run_due_at_rest(exclude=conversation_id)
             for _ in range(_VECTOR_BATCHES):

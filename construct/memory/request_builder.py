@@ -78,7 +78,7 @@ class RequestBuilder:
         """
         if situation is None:
             return
-        is_due = self.settings.memory == MemorySetting.ON and policy.compacting_is_due(
+        is_due = self.settings.learns and policy.compacting_is_due(
             situation, self.config.thresholds
         )
         if is_due and not uncommitted_below(db, conversation_id):

@@ -21,7 +21,7 @@ from construct.store.conversations import get_watermarks
 from construct.store.messages import live_ids
 from construct.store.observations import observation
 from construct.store.records import Observation
-from construct.vocabulary import MemorySetting, Settled
+from construct.vocabulary import Settled
 
 _DIGEST_LENGTH = 16
 
@@ -53,7 +53,7 @@ def agenda(ctx: Context) -> Agenda:
     """Return what is ahead and plans of unknown outcome, from all conversations."""
     today = ctx.clock.today()
     not_compacted = 0
-    if ctx.conversation_id is not None and ctx.settings.memory == MemorySetting.ON:
+    if ctx.conversation_id is not None and ctx.settings.learns:
         compacted = get_watermarks(ctx.db, ctx.conversation_id).compacted
         not_compacted = len(live_ids(ctx.db, ctx.conversation_id, compacted))
     return Agenda(read_agenda(ctx.db, today), today, not_compacted)

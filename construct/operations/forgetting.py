@@ -45,6 +45,8 @@ class Undo:
     """The title of the conversation that the undone cycle belongs to."""
     is_here: bool
     """Whether the user is in that conversation."""
+    learns: bool
+    """Whether memory work is done at all, so that it may be done again."""
 
 
 def plan_undo(ctx: Context) -> Undo:
@@ -60,7 +62,12 @@ def undo(ctx: Context, plan: Undo) -> Undo:
 def _described(ctx: Context, changes: Undone) -> Undo:
     conversation_id = changes.cycle.conversation_id
     title = None if conversation_id is None else get_conversation(ctx.db, conversation_id).title
-    return Undo(changes, title, conversation_id == ctx.conversation_id)
+    return Undo(
+        changes,
+        title,
+        is_here=conversation_id == ctx.conversation_id,
+        learns=ctx.settings.learns,
+    )
 
 
 @dataclass(frozen=True, slots=True)

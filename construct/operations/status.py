@@ -34,7 +34,6 @@ from construct.vocabulary import (
     EXTRACTIVE,
     CycleKind,
     CycleStatus,
-    MemorySetting,
     Mode,
     Phase,
     Provider,
@@ -257,7 +256,7 @@ def _work(ctx: Context) -> Work:
 
 
 def _mode(ctx: Context) -> Mode:
-    if ctx.settings.memory != MemorySetting.ON:
+    if not ctx.settings.learns:
         return Mode(ctx.settings.memory)
     return Mode.ACTIVE if cycles.has_live_session(ctx.db) else Mode.PASSIVE
 

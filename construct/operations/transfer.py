@@ -32,7 +32,7 @@ class Imported:
 
     report: ImportReport
     is_unread: bool
-    """Whether imported messages are left for `construct observe`."""
+    """Whether `construct observe` would learn from imported messages."""
 
 
 def export(
@@ -97,7 +97,7 @@ def import_file(
     if file.exists() and database.exists() and file.samefile(database):
         raise UsageError(f"{file} is the database itself. There is nothing to import from it.")
     report = import_into(ctx.db, file, ctx.clock, progress)
-    return Imported(report, bool(report.messages and unread(ctx.db)))
+    return Imported(report, ctx.settings.learns and bool(report.messages and unread(ctx.db)))
 
 
 def _refuse_to_replace(ctx: Context, target: Path, force: bool) -> None:

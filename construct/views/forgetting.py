@@ -265,6 +265,8 @@ def _cycle_names(undo: Undo) -> str:
 def _when_repeated(done: Undo, compact: str) -> str:
     """Return when the work that was taken back will be done again; "" if never."""
     cycle = done.changes.cycle
+    if not done.learns:
+        return ""
     if cycle.kind == CycleKind.OBSERVER and done.is_here:
         return f"Those messages will be read again after more talk, or when you run {compact}."
     if cycle.kind == CycleKind.OBSERVER:

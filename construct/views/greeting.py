@@ -15,7 +15,6 @@ from construct.llm.notebook import Notebook
 from construct.store.conversations import ConversationSummary
 from construct.text import shorten
 from construct.views.words import ago, model_words
-from construct.vocabulary import MemorySetting
 
 if TYPE_CHECKING:
     from construct.operations.opening import Opening
@@ -50,7 +49,7 @@ def first_screen(settings: Settings, model: str, width: int) -> list[str]:
     """Return the first run's screen: who answers, which file is used, the commands."""
     learning = (
         "In the background it takes dated notes of what matters, and uses them to remember you."
-        if settings.memory == MemorySetting.ON
+        if settings.learns
         else f"It learns nothing, because CONSTRUCT_MEMORY is {settings.memory}."
     )
     return [

@@ -506,6 +506,18 @@ def test_undo_says_what_the_chat_says(lived: Program) -> None:
     assert "2 observations active again:" in lived.run("undo").stdout
 
 
+@pytest.mark.parametrize("setting", ["read-only", "off"])
+def test_while_nothing_is_learned_no_learning_is_announced(lived: Program, setting: str) -> None:
+    """Undo and import do not advise what CONSTRUCT_MEMORY would refuse."""
+    more = {"CONSTRUCT_MEMORY": setting}
+    assert "read again" not in lived.run("undo", more=more).stdout
+    (lived.folder / "talk.jsonl").write_text(
+        '{"type": "message", "conversation": "x", "role": "user", "content": "We rowed."}\n'
+    )
+    done = lived.run("import", "talk.jsonl", more=more)
+    assert (done.stdout, done.stderr) == ("Imported 1 message in 1 new conversation.\n", "")
+
+
 @pytest.mark.parametrize(("answer", "left"), [("no\n", [3, 4, 5]), ("yes\n", [3, 4])])
 def test_undo_on_a_terminal_shows_what_it_would_take_back_and_asks(
     lived: Program, answer: str, left: list[int]

@@ -33,13 +33,13 @@ _EVERY_DAY = (
     "why",
     "edit",
     "forget",
+    "undo",
     "recall",
+    "agenda",
     "new",
     "switch",
     "private",
-    "model",
     "persona",
-    "quit",
 )
 _MORE = "/help all: every command · /help COMMAND: one in detail · /help keys: the keys"
 

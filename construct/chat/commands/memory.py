@@ -128,7 +128,7 @@ async def graph(chat: Chat, out: Output, argument: str) -> None:
 async def why(chat: Chat, out: Output, argument: str) -> None:
     """Shows the messages a memory came from, word for word, and its history since.
 
-    An ID is 12, message:12 or memory:12. Without one, it explains what was shown last.
+    An ID is 12, message:12 or memory:12. Without one, it explains the memory shown last.
 
     /why last shows the memories that the last reply was given.
     """

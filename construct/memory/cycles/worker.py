@@ -190,9 +190,8 @@ class MemoryWorker:
                 await self._observe_all(parent_id)
             await self._store.call(self._compact, parent_id)
         if await self._store.call(uncommitted_below, conversation_id):
-            return Compacted(
-                0, 0
-            )  # another process is observing them, or observing them was undone
+            # Another process is observing them, or observing them was undone.
+            return Compacted(0, 0)
         return await self._store.call(self._compact, conversation_id)
 
     def _compact(self, db: sqlite3.Connection, conversation_id: int) -> Compacted:

@@ -52,9 +52,9 @@ class Speakers:
     role: str | None = None
     """The role that "I" or "you" in the query means, if it has one of them."""
     usual_bearer: str | None = None
-    """The role that has the names in most conversations.
+    """The role that is mostly called by these names, over all conversations.
 
-    It counts where nobody is addressed by name.
+    It counts in conversations where nobody is addressed by name.
     """
 
     def sign(self, entry: Entry) -> float:

@@ -220,7 +220,7 @@ def _new(table: str) -> str:
 
 
 def _refuse_diverged(db: sqlite3.Connection) -> None:
-    """Refuse new messages that do not come after all those their conversation has here."""
+    """Refuse new messages that are earlier than one that their conversation has here."""
     continued = f"""SELECT conversation_id, min(scratch_id), created_at FROM scratch.messages_mapped
                    WHERE is_new AND conversation_id NOT IN ({_new("conversations")})
                    GROUP BY conversation_id ORDER BY 2"""
