@@ -70,7 +70,7 @@ def _message(text: str | None, attachments: "Sequence[Attachment]") -> str:
     if is_blank(typed) and attachments:
         return ""  # files alone are a message too
     if is_blank(typed):
-        raise UsageError("Nothing to ask. Give a text, or pipe one in.")
+        raise UsageError("Nothing to send. Give a message, or pipe one in.")
     parts = [storable(typed).strip("\n")]
     if not is_blank(piped):
         parts.append(as_pasted(storable(piped).strip("\n")))

@@ -45,7 +45,7 @@ def export(
 
     Only you can read the file. The same database gives the same bytes. An existing file
     is replaced only if it is an export, a report or a Construct database; any other
-    needs --force.
+    needs --force. A text export never replaces a database.
     """
     from construct.operations import transfer as operations
 
@@ -98,8 +98,8 @@ def report(context: typer.Context, output: Output = None, force: Force = False) 
 
     It shows what is known, since when, from which words and at what cost. The page
     needs no other file and loads nothing from the network. Only you can read the file.
-    An existing file is replaced only if it is an export, a report or a Construct
-    database; any other needs --force.
+    An existing file is replaced only if it is an export or a report; any other needs
+    --force. A database is never replaced.
     """
     from construct.operations.report import report as read_report
     from construct.operations.transfer import write_page

@@ -176,7 +176,7 @@ def _session(request: Request) -> int:
     """Return the id of the conversation that the path names."""
     number = request.path_params["id"]
     if not (number.isascii() and number.isdigit() and len(number) <= _MAX_ID_DIGITS):
-        raise NotFoundError("There is no such session.")
+        raise NotFoundError("There is no such conversation.")
     return int(number)
 
 

@@ -27,8 +27,8 @@ def edit(db: sqlite3.Connection, observation_id: int, text: str, clock: Clock) -
 
     The new observation has all messages of the old one as sources, and no worker may
     overrule it. It keeps the day, unless the new words name another one, and a plan stays
-    a plan, unless the new words are in the past tense. Raises UsageError for text without a word,
-    ConstructError if the observation has been replaced already.
+    a plan, unless the new words are in the past tense. Raises UsageError for text without
+    a word, ConstructError if the observation has been replaced already.
     """
     content = one_line(storable(text))
     if not words(content):

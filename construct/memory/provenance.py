@@ -32,8 +32,8 @@ class LifeEvent:
 
     at: str
     event: str
-    """`said`, `noted`, `joined`, `edited`, `checked`, `replaced`, `repeated`, `kept
-    back`, `withheld`, `dropped` or `undone`."""
+    """`said`, `noted`, `joined`, `edited`, `checked`, `replaced`, `repeated`, `kept`,
+    `withheld`, `dropped` or `undone`."""
     text: str
 
 
@@ -138,16 +138,16 @@ def _later_events(db: sqlite3.Connection, o: Observation) -> Iterator[LifeEvent]
         yield _succession_event(successor)
         cycle = successor.cycle
         if cycle.status == CycleStatus.REVERTED and cycle.reverted_at:
-            yield LifeEvent(cycle.reverted_at, "undone", f"{_cycle_name(cycle)} was taken back")
+            yield LifeEvent(cycle.reverted_at, "undone", _taken_back(cycle))
     for at, note in provenance.notes_quoting(db, o.content):
-        yield LifeEvent(at, "kept back", note)
+        yield LifeEvent(at, "kept", note)
     for at in provenance.withheld_at(db, o.id):
         yield LifeEvent(at, "withheld", "you asked to forget it")
     if not o.superseded_at or o.superseded_by is None:
         return
     cycle = cycles.get_cycle(db, o.superseded_by)
     if o.superseded_by == o.cycle_id:
-        yield LifeEvent(o.superseded_at, "undone", f"{_cycle_name(cycle)} was taken back")
+        yield LifeEvent(o.superseded_at, "undone", _taken_back(cycle))
     elif all(o.superseded_by != successor.cycle.id for successor in successors):
         text = f"by {_cycle_name(cycle)}, as no longer of use"
         yield LifeEvent(o.superseded_at, "dropped", text)
@@ -174,6 +174,12 @@ _WORKERS = {
     CycleKind.EDIT: "your edit",
     CycleKind.GRAPH: "the graph",
 }
+
+
+def _taken_back(cycle: Cycle) -> str:
+    is_edit = cycle.kind == CycleKind.EDIT
+    work = _cycle_name(cycle) if is_edit else f"the work of {_cycle_name(cycle)}"
+    return f"{work} was taken back"
 
 
 def _cycle_name(cycle: Cycle) -> str:

@@ -119,7 +119,7 @@ def parse_day(text: str, clock: Clock) -> str:
             return _stored(named)
     raise UsageError(
         f"Not a date: {words[:40]}\n"
-        "Give a day (2026-03-05, friday, in 3 days) or a month (2026-03)."
+        "Give a day (2026-03-05, friday, in 3 days), a month (2026-03) or a year."
     )
 
 

@@ -14,9 +14,9 @@ from construct.store.version import APPLICATION_ID, SCHEMA_VERSION, has_side_fil
 
 @contextmanager
 def glance(path: Path) -> Iterator[sqlite3.Connection | None]:
-    """Open the database read-only; None if there is nothing to read.
+    """Open the database read-only.
 
-    That is if the file is missing, empty or of an earlier version. Raises
+    Yields None if the file is missing, empty or of an earlier version. Raises
     DatabaseUnusableError if it is of a newer version or another program's.
     """
     if not path.exists():

@@ -54,20 +54,20 @@ _CHECKS: tuple[tuple[str, str], ...] = (
     (
         f"""SELECT s.conversation_id, {_COUNT_AND_FIRST} FROM gaps AS s {_MARKS} {_LIVE}
             AND m.id BETWEEN s.first AND min(s.last, marks.observed) GROUP BY s.conversation_id""",
-        "Conversation {0}: messages up to `observed` lie in no succeeded observer cycle: "
+        "Conversation {0}: messages up to `observed` lie in no successful observer cycle: "
         "{1}, the first is {2}.",
     ),
     (
         f"""SELECT s.conversation_id, {_COUNT_AND_FIRST} FROM spans AS s {_LIVE}
             AND m.id BETWEEN s.first AND min(s.last, s.reached) GROUP BY s.conversation_id""",
-        "Conversation {0}: messages lie in more than one succeeded observer cycle: "
+        "Conversation {0}: messages lie in more than one successful observer cycle: "
         "{1}, the first is {2}.",
     ),
     (
         f"""SELECT s.conversation_id, {_COUNT_AND_FIRST} FROM spans AS s {_MARKS} {_LIVE}
             AND m.id BETWEEN max(s.first, marks.observed + 1) AND s.last
             GROUP BY s.conversation_id""",
-        "Conversation {0}: messages above `observed` lie in a succeeded observer cycle: "
+        "Conversation {0}: messages above `observed` lie in a successful observer cycle: "
         "{1}, the first is {2}.",
     ),
     (
@@ -97,7 +97,7 @@ _CHECKS: tuple[tuple[str, str], ...] = (
         """SELECT o.id, shown.conversation_id
            FROM checked AS o JOIN shown ON shown.observation_id = o.id
            WHERE o.committed_at IS NULL AND o.superseded_at IS NULL""",
-        "Observation {0} is pending, though conversation {1} is shown it.",
+        "Observation {0} is pending, though it is shown in conversation {1}.",
     ),
     (
         """SELECT id FROM checked WHERE generation <= 0

@@ -52,12 +52,11 @@ def text_file(target: Path) -> Iterator[TextIO]:
         with target.open("w", encoding="utf-8", newline="\n") as stream:
             yield stream
         return
-    with suppress(FileNotFoundError), target.open("rb") as old:
-        if old.read(len(MAGIC)) == MAGIC:  # another memory, or an earlier copy of one
-            raise UsageError(
-                f"{target} is a database, which a text export cannot replace.\n"
-                "Name another file with -o."
-            )
+    if _beginning(target) == MAGIC:  # another memory, or an earlier copy of one
+        raise UsageError(
+            f"{target} is a database. Only an SQLite export can replace it.\n"
+            "Name another file with -o."
+        )
     with replacing(target) as new, new.open("w", encoding="utf-8", newline="\n") as file:
         yield file
 
@@ -82,10 +81,16 @@ def explaining(target: Path | None) -> Iterator[None]:
 def refuse_foreign_file(target: Path) -> None:
     """Raise UsageError for a file with content that Construct did not write."""
     if target.is_file() and not _is_ours(target):
-        raise UsageError(
-            f"{target} was not written by Construct.\n"
-            "Pass --force to replace it, or name another file with -o."
-        )
+        advice = "Pass --force to replace it, or name another file with -o."
+        if _beginning(target).startswith(MAGIC):  # --force does not replace it with text
+            advice = "Name another file with -o."
+        raise UsageError(f"{target} was not written by Construct.\n{advice}")
+
+
+def _beginning(path: Path) -> bytes:
+    with suppress(OSError), path.open("rb") as file:
+        return file.read(len(MAGIC))
+    return b""
 
 
 def _is_ours(path: Path) -> bool:

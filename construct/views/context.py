@@ -55,7 +55,8 @@ def context_view(
         f" would be sent to {one_line(upcoming.model)}, "
         f"{share} of its window of {upcoming.window:,}.",
         (
-            f" Up to each ◄, the prompt is cached for {_CACHE_LIFE_WORDS[request.cache_life]}.",
+            " Up to each ◄, the server may cache the prompt, for "
+            f"{_CACHE_LIFE_WORDS[request.cache_life]}.",
             "dim",
         ),
         ("" if full else f" {full_command} shows every word.", "dim"),

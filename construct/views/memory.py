@@ -295,7 +295,7 @@ def _summary(memory_list: MemoryList, kept: Sequence[Memory]) -> Text:
 
 
 def _counts(memory_list: MemoryList, kept: Sequence[Memory]) -> Iterator[str]:
-    """Yield counts of what is unusual, but not of what the filter asked for: that is all."""
+    """Yield counts of what is unusual, except what the filter asked for: all have that."""
     shown, asked_for = memory_list.observations, set(memory_list.filter.parts())
     for number, label in (
         (sum(o.state == "pending" for o in shown), "pending"),

@@ -97,7 +97,7 @@ def test_nothing_to_ask_is_wrong_usage(
     done = program.run(*arguments, stdin=piped)
     assert done.returncode == 2
     assert done.stdout == ""
-    assert "Nothing to ask" in done.stderr
+    assert "Nothing to send" in done.stderr
 
 
 def test_json_has_the_shape_of_the_contract(program: Program) -> None:

@@ -75,14 +75,14 @@ def test_any_other_file_needs_force(
 ) -> None:
     """One line says what to do, not a byte is changed.
 
-    A page, a list or a database of others is no file of ours.
+    A page, a list or a database of others is no file of ours. Text never replaces a
+    database, so there --force is not named.
     """
     target = tmp_path / "out"
     for mine in (
         b"mine", b"\xff\xfe", b"<!doctype html>\n<title>Mine</title>",
         b"# Conversations\n\n## 2026-03-01 With Ana\n",
         b'{"type": "construct"}\n', b'{"mapping": {}}', b"[" * 9000,
-        database_of(tmp_path / "theirs", 7),
     ):  # fmt: skip
         target.write_bytes(mine)
         done = lived.run(*command, "-o", "out")
@@ -92,6 +92,11 @@ def test_any_other_file_needs_force(
             "Pass --force to replace it, or name another file with -o.\n"
         )
         assert target.read_bytes() == mine
+    theirs = database_of(tmp_path / "theirs", 7)
+    target.write_bytes(theirs)
+    refused = lived.run(*command, "-o", "out").stderr
+    assert refused == "out was not written by Construct.\nName another file with -o.\n"
+    assert target.read_bytes() == theirs
     target.write_text("mine")
     assert lived.run(*command, "-o", "out", "--force").returncode == 0
     assert b"mine" not in target.read_bytes()[:10]

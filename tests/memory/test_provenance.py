@@ -118,7 +118,7 @@ def test_what_was_outdated_and_by_what_is_told_on_both_sides(life: Life) -> None
     assert lived(life, old.id) == replaced
     assert lived(life, new.id)[2] == ("replaced", "1: Lives in Lisbon")
     undo(life.db, life.clock)
-    assert lived(life, old.id) == [*replaced, ("undone", "the reflector was taken ")]
+    assert lived(life, old.id) == [*replaced, ("undone", "the work of the reflecto")]
     assert len(lived(life, new.id)) == 2
 
 
@@ -139,7 +139,7 @@ def test_a_note_that_says_the_same_is_told_on_both_sides(life: Life) -> None:
     )
     assert lived(life, first.id)[2:] == [
         ("repeated", "by 2: Likes tea a lot"),
-        ("kept back", "refused: x (y); kept: “L"),
+        ("kept", "refused: x (y); kept: “L"),
     ]
     assert ("replaced", "1: Likes tea") in lived(life, again.id)
     assert lived(life, other.id)[-1][0] == "dropped"

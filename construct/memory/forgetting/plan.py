@@ -162,7 +162,7 @@ def _named_by(db: sqlite3.Connection, reference: Reference) -> _Named:
     if kind == ItemKind.MESSAGE:
         message = get_message(db, number)
         if message.content == REMOVED:
-            raise NotFoundError(f"message:{number} is forgotten already.")
+            raise NotFoundError(f"message:{number} has already been forgotten.")
         drawn = provenance.observations_from(db, [number])
         return _Named({o.id for o in drawn}, messages=[message])
     return _Named({stored_observations.observation(db, number).id})

@@ -224,8 +224,8 @@ def replaceable(
 ) -> frozenset[int]:
     """Return the ids of the notes that a conversation may replace.
 
-    With the scope `user`, all but those that come from the conversations it continues. Otherwise
-    its own, except those that a fork of it still needs.
+    With the scope `user`, all but those that come from the conversations it continues.
+    Otherwise its own, except those that a fork of it still needs.
     """
     if scope == "user":
         ancestors = [member for member, _ in descent(db, conversation_id)][1:]

@@ -132,7 +132,7 @@ def test_what_it_is_is_said(db: sqlite3.Connection, tmp_path: Path, whole: bytes
         ("conversation", "forked_at", "nowhere", "nowhere"),
         ("cycle", "status", "running", '"status"'),
         ("cycle", "first_message", "no", '"first_message"'),
-        ("cycle", "last_message", None, "lie in no succeeded observer cycle"),
+        ("cycle", "last_message", None, "lie in no successful observer cycle"),
         ("cycle", "last_message", "a-m-0009", "more than one"),
         ("cycle", "first_message", "a-m-0003", "does not have"),
         ("observation", "stance", "sure", '"stance"'),
