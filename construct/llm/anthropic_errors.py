@@ -63,23 +63,23 @@ class Endpoint:
 
     @property
     def who(self) -> str:
-        """Return the server's name for messages."""
+        """The server's name for messages."""
         return "Anthropic" if self.base_url is None else f"The server at {self.host}"
 
     @property
     def host(self) -> str:
-        """Return the server's address without user and password."""
+        """The server's address without user and password."""
         return urlsplit(self.base_url or DEFAULT_URL).netloc.rpartition("@")[2]
 
     @property
     def check_key(self) -> str:
-        """Return advice about which credential to check."""
+        """Advice about which credential to check."""
         is_token = self.auth_token and not self.api_key
         return f"Check {'ANTHROPIC_AUTH_TOKEN' if is_token else 'ANTHROPIC_API_KEY'}."
 
     @property
     def check_url(self) -> str:
-        """Return advice about what to check when nothing answers."""
+        """Advice about what to check when nothing answers."""
         if self.base_url is None:
             return "Check the network connection."
         return "Check that it runs and that its address (ANTHROPIC_BASE_URL) is right."
@@ -113,7 +113,7 @@ _ERRNO = re.compile(r"^\[Errno -?\d+\] ")
 def unreachable(end: Endpoint, error: BaseException, *, may_retry: bool = True) -> Failure:
     """Return the failure to connect.
 
-    It may be tried again if it failed at once, not if it took long.
+    Pass `may_retry=False` if it took long, since another try would take as long again.
     """
     proxy = (
         " The proxy named in HTTPS_PROXY may be why."
@@ -169,10 +169,8 @@ def bad_url(end: Endpoint) -> ModelError:
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds that `retry-after` asks to wait, or None."""
-    from email.utils import (
-        mktime_tz,
-        parsedate_tz,
-    )  # seldom needed, and not worth its milliseconds at start-up
+    # Seldom needed, and not worth its milliseconds at start-up.
+    from email.utils import mktime_tz, parsedate_tz
 
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:

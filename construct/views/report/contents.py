@@ -50,7 +50,7 @@ class Node:
 def forest(report: Report) -> list[Node]:
     """Return the root nodes of the trees; every note is in exactly one tree.
 
-    The roots are the notes not superseded, then, newest first, each superseded note that
+    The roots are the notes that are not superseded, then, newest first, each superseded note that
     is in no tree yet. A note that several others rest on is shown where it is nearest to a
     root.
     """
