@@ -157,7 +157,9 @@ def _read(path: Path, name: str) -> bytes:
         raise AttachmentError(f"{name} cannot be read: {reason}.") from None
     is_unchanged = (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
     if not is_unchanged or len(data) != after.st_size:
-        raise AttachmentError(f"{name} changed while it was read. Try again when it is finished.")
+        raise AttachmentError(
+            f"{name} changed while it was being read. Try again when it is complete."
+        )
     return data
 
 
@@ -186,7 +188,7 @@ def _read_up_to(file: io.FileIO, name: str, size: int) -> bytes:
     if size > limit:
         if kind is AttachmentKind.TEXT:
             _require_text(data, name, whole=False)
-        raise AttachmentError(f"{name} is too large: {_KINDS[kind]} may be {_limit(kind)} at most.")
+        raise AttachmentError(f"{name} is too large: {_KINDS[kind]} may be at most {_limit(kind)}.")
     while len(data) <= limit and (piece := file.read(limit + 1 - len(data))):
         data += piece
     return data
@@ -266,7 +268,7 @@ def _read_pdf(data: bytes, name: str) -> Attachment:
         raise AttachmentError(f"{name} is damaged: this PDF has no pages.")
     if pages > _MAX_PAGES:
         raise AttachmentError(
-            f"{name} has {pages:,} pages, and a PDF may have {_MAX_PAGES} at most."
+            f"{name} has {pages:,} pages, and a PDF may have at most {_MAX_PAGES}."
             " Attach part of it."
         )
     return Attachment(name, "application/pdf", data)

@@ -64,7 +64,7 @@ _UNITS = (
     ("day", 86_400, 0.95),
     ("hour", 3_600, 0.95),
 )
-"""Units of time, their seconds, and from how many of them on they are used. People say
+"""Units of time, their seconds, and the smallest count that uses them. People say
 "9 days" and "5 weeks" sooner than "1 week" and "1 month"."""
 
 

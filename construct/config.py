@@ -245,7 +245,7 @@ class _Values:
         self._is_trusted = is_trusted
         self._known: set[str] = {WRITTEN_BY_SETUP}
         self.ignored: dict[str, str] = {}
-        """Settings in an untrusted `.env` that do not count, as far as they were looked up."""
+        """Settings in an untrusted `.env` that do not count, among those looked up so far."""
         listed = config.values.get(WRITTEN_BY_SETUP, "").split(",")
         self.setup_names = frozenset(filter(None, listed))
         has_credentials = _has_credentials(environ) or (
@@ -416,7 +416,7 @@ def model_name(text: str) -> str:
 
 def _secret(text: str) -> str:
     if not text.isascii() or not text.isprintable():
-        raise ValueError("it has characters in it that a key cannot have")
+        raise ValueError("it contains characters that no key has")
     return text
 
 

@@ -106,7 +106,7 @@ class OffRecord:
         return await self.companion.store.call(self._text_of, question, reply)
 
     def _text_of(self, db: sqlite3.Connection, question: Message, reply: Message) -> str:
-        """Return a reply's text; the notebook's without quotes forgotten meanwhile."""
+        """Return a reply's text; the notebook's without quotes forgotten in the meantime."""
         if reply.quotes is None:
             return reply.content
         quotes, clock = notebook.quoted_messages(db, reply), self.companion.settings.clock

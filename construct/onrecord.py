@@ -263,12 +263,14 @@ class OnRecord:
     def _request(
         self, db: sqlite3.Connection, message: Message, turn_context: TurnContext
     ) -> tuple[Request, TurnContext]:
-        """Return the request and its turn context, without items forgotten meanwhile.
+        """Return the request and its turn context, without items forgotten in the meantime.
 
         Raises ConstructError if the message itself was forgotten.
         """
         if not is_message_available(db, message.id):
-            raise ConstructError("Your message was forgotten meanwhile, so it is not answered.")
+            raise ConstructError(
+                "Your message has been forgotten in the meantime, so it is not answered."
+            )
         current = without_forgotten(db, message.conversation_id, turn_context)
         return self.companion.builder.request(db, message, current), current
 
@@ -277,7 +279,7 @@ class OnRecord:
     ) -> Request:
         """Return the next request, with the tools' results.
 
-        It is built again from the database: something may have been forgotten meanwhile.
+        It is built again from the database: something may have been forgotten in the meantime.
         """
         with snapshot(db):
             request, _ = self._request(db, prepared.message, prepared.turn_context)

@@ -150,7 +150,7 @@ def _as_rgb(tile: "Image.Image") -> "Image.Image":
 def _encode_within_limit(picture: "Image.Image", source: str) -> tuple[str, bytes]:
     """Return a picture's media type and bytes, in the best quality that the limit allows.
 
-    A JPEG stays one: its sharpness is lost already, and as PNG it would be large.
+    A JPEG stays one: its sharpness is already lost, and as PNG it would be large.
     """
     if source != "JPEG" and picture.getcolors(_MAX_DRAWING_COLOURS):
         data = _encoded(picture, "PNG")

@@ -1,6 +1,6 @@
 """Estimate how many tokens a text has.
 
-tiktoken is used if its vocabulary is on disk already; it is never downloaded. Otherwise
+tiktoken is used if its vocabulary is already on disk; it is never downloaded. Otherwise
 the estimate is a quarter of the UTF-8 bytes. The store keeps a factor for each model
 that corrects either estimate.
 """
@@ -88,5 +88,5 @@ def count(text: str) -> int:
 
 
 def how_many_fit(sizes: Iterable[int], max_tokens: int) -> int:
-    """Return how many of the sizes, beginning with the first, add up to `max_tokens` at most."""
+    """Return how many of the sizes, beginning with the first, add up to at most `max_tokens`."""
     return sum(total <= max_tokens for total in accumulate(sizes))

@@ -147,7 +147,7 @@ class ReplyInProgress:
     def finish(self, reply: Reply) -> None:
         """Record the last text and the stop reason, without tool calls that got no result.
 
-        Does nothing for a reply that is recorded already.
+        Does nothing for a reply that has already been recorded.
         """
         if reply is self._newest_recorded:
             return

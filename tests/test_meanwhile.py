@@ -120,7 +120,7 @@ async def test_words_forgotten_while_they_wait_are_not_sent(
                 )
                 db.close()
 
-        with pytest.raises(ConstructError, match="forgotten meanwhile"):
+        with pytest.raises(ConstructError, match="forgotten in the meantime"):
             await t.responder.turn(t.id, "My secret is 77.", listen)
         assert len(api.of("chat")) == 1
 

@@ -299,7 +299,7 @@ class Session:
                 if not self._finishing.done():
                     notice("finishing memory work… Ctrl-C leaves it for later")
                 if not await self._finishing:
-                    notice("not finished in time; the rest is done later")
+                    notice("not finished in time; the rest will be done later")
             except asyncio.CancelledError:
                 notice("left for later")
 

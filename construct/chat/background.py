@@ -76,7 +76,7 @@ class BackgroundWork:
                 if job.elsewhere:
                     await self._worker.run_due_at_rest(exclude=job.conversation_id)
                 elif job.conversation_id is not None:
-                    with suppress(NotFoundError):  # deleted meanwhile
+                    with suppress(NotFoundError):  # deleted in the meantime
                         await self._worker.run_due(job.conversation_id, leaving=job.leaving)
             except Exception as error:  # noqa: BLE001 - whatever is wrong with the memory, the chat goes on
                 self._report(error)

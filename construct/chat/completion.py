@@ -89,7 +89,7 @@ class PathCompleter(Completer):
 
 
 def is_command(text: str) -> bool:
-    """Return whether a line is a slash command, as far as it is typed."""
+    """Return whether a line is a slash command, judging by what has been typed."""
     return text.startswith("/") and not text.startswith("//")
 
 

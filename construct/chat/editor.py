@@ -47,9 +47,9 @@ def _editors(environ: Mapping[str, str]) -> Iterator[list[str]]:
     for name in ("VISUAL", "EDITOR"):
         try:
             command = shlex.split(environ.get(name, ""))
-        except ValueError:  # a quote without its other half
+        except ValueError:  # an unmatched quotation mark
             raise UsageError(
-                f"{name} has a quote without its other half. Correct it, or unset it."
+                f"{name} has an unmatched quotation mark. Correct it, or unset it."
             ) from None
         if command:
             yield command

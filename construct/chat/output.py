@@ -120,7 +120,7 @@ class Output(Protocol):
 
     def prefill(self, text: str) -> None:
         """Put a text at the prompt for the user to change and send."""
-        raise UsageError(f"Give the text too, on the same line, such as: {one_line(text)}")
+        raise UsageError(f"Give the text on the same line, for example: {one_line(text)}")
 
     def copy(self, text: str) -> None:
         """Put a text on the user's clipboard."""

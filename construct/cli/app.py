@@ -225,7 +225,7 @@ def ask(
 
     Continues the latest conversation. Input piped in along with TEXT is added as pasted
     text: each of its lines begins with `>`, and what is learned from it counts as
-    quoted. After the reply it does the memory work that is due, for a minute at most;
+    quoted. After the reply it does the memory work that is due, for at most a minute;
     Ctrl-C leaves it for later.
     """
     from construct.cli.ask import ask as body

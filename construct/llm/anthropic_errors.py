@@ -120,7 +120,7 @@ def unreachable(end: Endpoint, error: BaseException, *, may_retry: bool = True) 
         if "proxy" in type(error).__name__.lower()
         else ""
     )
-    reason = end.quote(_ERRNO.sub("", str(error))) or "it takes too long"
+    reason = end.quote(_ERRNO.sub("", str(error))) or "it took too long"
     text = f"{end.host} cannot be reached ({reason}).\n{end.check_url}{proxy}"
     return Failure(ModelUnreachableError(text), may_retry)
 
@@ -149,14 +149,12 @@ def no_answer(end: Endpoint) -> Failure:
         if end.base_url is None
         else "Check that ANTHROPIC_BASE_URL is a server of the Messages API."
     )
-    return Failure(
-        ModelBrokenError(f"{end.who} sent no answer that can be read. {hint}"), may_retry=True
-    )
+    return Failure(ModelBrokenError(f"{end.who} sent no readable answer. {hint}"), may_retry=True)
 
 
 def bad_key(end: Endpoint) -> ModelError:
     """Return the error for a key that cannot be put into a header."""
-    return ModelRejectedError(f"The key holds characters that a key cannot have. {end.check_key}")
+    return ModelRejectedError(f"The key contains characters that no key has. {end.check_key}")
 
 
 def bad_url(end: Endpoint) -> ModelError:

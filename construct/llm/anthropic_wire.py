@@ -116,7 +116,7 @@ def _mark(wanted: bool) -> Body:
 
 
 def _settle_marks(body: Body, life: CacheLife) -> None:
-    """Keep four marks at most, the first ones and the last, and set their life."""
+    """Keep at most four marks, the first ones and the last, and set their life."""
     marked = list(_marked_blocks(body))
     for block in marked[MAX_MARKS - 1 : -1]:
         del block["cache_control"]

@@ -28,7 +28,7 @@ _FOR_ANNOTATIONS = [
 
 
 def _import_client() -> None:
-    """Import only the client, unless the whole package is imported already."""
+    """Import only the client, unless the whole package has already been imported."""
     spec = find_spec("anthropic")
     if "anthropic" in sys.modules or spec is None:
         return

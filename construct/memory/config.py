@@ -19,7 +19,7 @@ class MemoryConfig:
     scope: str
     clock: Clock
     daily_usd: float
-    """Limit of what the memory workers may cost in a day."""
+    """The most US dollars that memory work may cost in a day."""
     rules_file: Path | None = None
     """The user's rules for what to remember or leave out; may be empty."""
     meaning: Meaning | None = field(default=None, compare=False)

@@ -28,7 +28,7 @@ def edit(db: sqlite3.Connection, observation_id: int, text: str, clock: Clock) -
     The new observation has all messages of the old one as sources, and no worker may
     overrule it. It keeps the day, unless the new words name another one, and a plan stays
     a plan, unless the new words are in the past tense. Raises UsageError for text without
-    a word, ConstructError if the observation has been replaced already.
+    a word, ConstructError if the observation has already been replaced.
     """
     content = one_line(storable(text))
     if not words(content):
@@ -52,7 +52,7 @@ def settle(db: sqlite3.Connection, observation_id: int, outcome: Settled, clock:
     """Mark a plan as done or cancelled. Return the new observation's id.
 
     This is an edit by the user. The observation keeps its day and is no longer due.
-    Raises ConstructError if it has been replaced already.
+    Raises ConstructError if it has already been replaced.
     """
     with transaction(db):
         old = in_force(db, observation_id)
@@ -63,8 +63,8 @@ def settle(db: sqlite3.Connection, observation_id: int, outcome: Settled, clock:
 def move(db: sqlite3.Connection, observation_id: int, when: str, clock: Clock) -> int:
     """Move a plan to another day, month or year. Return the new observation's id.
 
-    This is an edit by the user. Raises ConstructError if the observation has been
-    replaced already.
+    This is an edit by the user. Raises ConstructError if the observation has
+    already been replaced.
     """
     with transaction(db):
         old = in_force(db, observation_id)
@@ -122,7 +122,7 @@ def lost_terms(old: str, new: str) -> list[str]:
 def pin(db: sqlite3.Connection, observation_id: int, *, off: bool = False) -> Observation:
     """Pin an observation: no reflector changes it, and it comes first in the budget.
 
-    `off` unpins it. Raises ConstructError if it has been replaced already.
+    `off` unpins it. Raises ConstructError if it has already been replaced.
     """
     with transaction(db):
         in_force(db, observation_id)

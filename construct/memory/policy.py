@@ -89,7 +89,7 @@ def reflecting_is_due(situation: Situation, thresholds: Thresholds) -> bool:
 def must_wait(situation: Situation, thresholds: Thresholds) -> bool:
     """Return whether a turn must wait for the observer.
 
-    It need not wait if the window is full of messages that are observed already.
+    It need not wait if the window is full of messages that have already been observed.
     """
     limit = thresholds.block_after * thresholds.compact
     observed_tokens = situation.window_tokens - situation.unobserved_tokens

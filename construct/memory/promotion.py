@@ -37,7 +37,7 @@ from construct.text import one_line, storable
 from construct.vocabulary import MemoryOrigin, Stance
 
 _CANDIDATES = 40
-"""Limit of memories that are compared with a new one."""
+"""The most memories that are compared with a new one."""
 _MAX_WORDS = 60
 """Words of a new memory that are searched for in the others, to find those candidates."""
 _CATEGORY_PATTERNS = {
@@ -58,7 +58,7 @@ def remember(
 ) -> Memory:
     """Store what the user or the main model wants to keep, and return the memory.
 
-    If a memory kept on request says the same thing already, that one is returned; a
+    If a memory kept on request already says the same thing, that one is returned; a
     promoted memory that does is superseded. Runs in the caller's transaction. Raises
     UsageError for content without a word, ConstructError if the user's rules forbid
     what the main model wants to keep.

@@ -30,11 +30,11 @@ Forget = Callable[[int], Awaitable[str]]
 """Asks the user whether to forget an observation, and returns the answer for the model."""
 
 _MAX_HITS = 8
-"""Limit of results that `recall` returns."""
+"""The most results that `recall` returns."""
 _PAGE = 6
 """Messages on a page of `source`."""
 _MAX_CHARACTERS = 1_500
-"""Limit of each text that a tool returns."""
+"""The most characters of each text that a tool returns."""
 
 
 def _tool(name: str, description: str, properties: dict[str, object], required: list[str]) -> Tool:

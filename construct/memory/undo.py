@@ -66,7 +66,7 @@ def undo(db: sqlite3.Connection, clock: Clock, planned: Undone | None = None) ->
         undone = _undo(db, clock)
         if planned is not None and undone.cycle_ids != planned.cycle_ids:
             raise ConstructError(
-                "Memory has changed meanwhile, so nothing was taken back.\n"
+                "Memory has changed in the meantime, so nothing was taken back.\n"
                 "Run undo again to see what it would change now."
             )
         return undone

@@ -187,7 +187,7 @@ def _add_reply(
 def _usage(prompt: int, marked: int, cached: int, info: ModelInfo, output: int) -> Usage:
     """Return the usage of a prompt whose first `marked` tokens are to be cached.
 
-    `cached` of these are in the cache already.
+    `cached` of these are already in the cache.
     """
     if marked < info.cache_minimum:
         return Usage(prompt, 0, 0, output)

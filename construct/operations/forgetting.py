@@ -114,7 +114,7 @@ def next_question(ctx: Context) -> ForgetQuestion | None:
 def forget_requested(ctx: Context, question: ForgetQuestion) -> None:
     """Forget everything that was asked for, the messages behind it included."""
     for request in question.requests:
-        with suppress(NotFoundError):  # an earlier request may have deleted it already
+        with suppress(NotFoundError):  # an earlier request may already have deleted it
             forget(ctx, _reference(request), words=True)
     leave_withheld(ctx, question)
 

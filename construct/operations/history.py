@@ -232,7 +232,7 @@ def _sum(begin: date, weeks: Sequence[Period]) -> Period:
 def _weekly(
     counts: Counter[tuple[date, str]], changes: Counter[tuple[date, int]], this_monday: date
 ) -> list[Period]:
-    """Return a period for every week until now, and beyond it if anything is dated later.
+    """Return a period for every week up to now, and beyond it if anything is dated later.
 
     `counts` are the events by Monday and field or priority, `changes` by how much the
     active observations of a generation grew, by Monday and generation.

@@ -62,7 +62,7 @@ class Choice:
 
     @property
     def is_model_only(self) -> bool:
-        """Whether it is another model of the server that is configured already."""
+        """Whether it is another model of the server that is already configured."""
         return self.settings.keys() == {"CONSTRUCT_MODEL"}
 
 

@@ -2,7 +2,7 @@
 
 They arrive archived. Those above their conversation's `observed` watermark are
 unarchived when it is their turn, and observed like any others. If the conversation has
-gone on meanwhile, the watermark has passed them: they stay archived, are in no window,
+gone on in the meantime, the watermark has passed them: they stay archived, are in no window,
 and are read by cycles that move no watermark. Such a cycle can be recognised by having
 only archived messages in its range.
 """
@@ -121,7 +121,7 @@ def first_messages(db: sqlite3.Connection, ids: Sequence[int]) -> list[Message]:
 
 
 def count_messages_from(db: sqlite3.Connection, conversation_id: int, message_id: int) -> int:
-    """Return how many messages a conversation has from `message_id` on."""
+    """Return how many messages a conversation has from `message_id` onwards."""
     query = "SELECT count(*) FROM messages WHERE conversation_id = ? AND id >= ?"
     return scalar(db, query, (conversation_id, message_id))
 

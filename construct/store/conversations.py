@@ -179,7 +179,7 @@ def set_fork(
     at_message_id: int | None,
     window_message_id: int | None,
 ) -> None:
-    """Make a conversation a fork of another, from a message on and with its window."""
+    """Make a conversation a fork of another, from a message onwards, with its window."""
     db.execute(
         """UPDATE conversations SET parent_id = ?, forked_at_message_id = ?,
            forked_window_message_id = ? WHERE id = ?""",

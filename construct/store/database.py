@@ -227,7 +227,7 @@ def _is_cut_off(path: Path, header: bytes, size: int) -> bool:
 
 
 def _is_blank(path: Path) -> bool:
-    """Return whether a file without our mark has no tables, or has become ours meanwhile."""
+    """Return whether a file without our mark has no tables, or has become ours in the meantime."""
     for _ in range(100):
         if not has_side_file(path, "-journal"):
             break

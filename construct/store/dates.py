@@ -11,7 +11,7 @@ LAST_DAY_SQL = """CASE
     WHEN length({0}) = 7 AND substr({0}, 6) = '12' THEN {0} || '-31'
     WHEN length({0}) = 7 THEN date({0} || '-01', '+1 month', '-1 day')
     ELSE {0} END"""
-"""December is a case of its own because SQLite has no month after 9999-12."""
+"""December is a special case because SQLite has no month after 9999-12."""
 
 FILL_FIRST_DATES = """
     UPDATE observations SET first_date = (

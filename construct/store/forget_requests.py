@@ -39,7 +39,7 @@ def add(
     """Store the requests that a cycle heard, and what has to go along with them.
 
     An observation takes along its sources, the messages behind it and them, and the
-    reflections made from it meanwhile. Each of these messages takes along its replies.
+    reflections made from it in the meantime. Each of these messages takes along its replies.
     Any of them would bring the forgotten words back.
     """
     named, named_messages = set(observation_ids), set(message_ids)

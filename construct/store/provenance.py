@@ -123,7 +123,7 @@ def inherit_links(db: sqlite3.Connection, old: int, new: int) -> None:
 def apply_replacements(db: sqlite3.Connection, committed: Iterable[int], now: str) -> None:
     """Supersede the observations that newly committed ones made outdated.
 
-    An observation that has been superseded, pinned or edited by the user meanwhile is
+    An observation that has been superseded, pinned or edited by the user in the meantime is
     left alone. A pending one first applies its own replacements.
     """
     pairs = db.execute(

@@ -41,7 +41,7 @@ def forgotten_items(db: sqlite3.Connection, items: Iterable[ContextItem]) -> set
 
 
 def store_reply_context(db: sqlite3.Connection, reply_id: int, context: ReplyContext) -> None:
-    """Store what a reply was given, without items that have been forgotten meanwhile."""
+    """Store what a reply was given, without items that have been forgotten in the meantime."""
     db.execute("INSERT INTO briefings VALUES (?, ?, ?)", (reply_id, context.blocks, context.lines))
     forgotten = forgotten_items(db, context.items)
     for item in dict.fromkeys(context.items):

@@ -39,7 +39,7 @@ def last_finished(db: sqlite3.Connection) -> Cycle | None:
 
 
 def built_on(db: sqlite3.Connection, cycle: Cycle, *, moved_marks: bool) -> list[Cycle]:
-    """Return the succeeded cycles that depend on a cycle, the last finished first.
+    """Return the successful cycles that depend on a cycle, the last finished first.
 
     They superseded or used its observations. If it moved watermarks, so do the observer
     cycles over later messages.

@@ -440,7 +440,7 @@ def m011_attachments(db: Database) -> None:
 def m012_calls_by_client(db: Database) -> None:
     """Keep one row per client and tool, so that a client that polls all day fills no disk.
 
-    Some files of version 11 have the new table already: for a day, m010 made it.
+    Some files of version 11 already have the new table: for a day, m010 made it.
     """
     if "calls" in db["door_calls"].columns_dict:
         return

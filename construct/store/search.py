@@ -1,8 +1,8 @@
 """Queries over the full-text indexes; `memory/recall` ranks what they find.
 
-Never found are messages that are withheld, retried, empty or removed, observations that
-are withheld or of undone cycles, and memories whose observation is withheld. Superseded
-observations and memories are found only with `Filters.all`.
+Some rows are never found: messages that are withheld, retried, empty or removed;
+observations that are withheld or of undone cycles; memories whose observation is
+withheld. Superseded observations and memories are found only with `Filters.all`.
 """
 
 import json
@@ -361,7 +361,7 @@ def _in_force(kind: str, filters: Filters) -> Iterator[_Condition]:
 
 
 def _within_days(kind: str, filters: Filters) -> Iterator[_Condition]:
-    """Yield the conditions on the day: the observation's, or else that of the storing."""
+    """Yield the conditions on the day: the observation's, or else the day it was stored."""
     observed = _OBSERVATION_DATES[kind]
     if filters.since:
         midnight = _midnight(filters.since, filters.zone)

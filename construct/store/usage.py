@@ -33,7 +33,7 @@ def record_usage(
 ) -> None:
     """Store the usage of one call.
 
-    A conversation or cycle that has been deleted meanwhile is left out.
+    A conversation or cycle that has been deleted in the meantime is left out.
     """
     row = {
         "uid": new_uid(), "created_at": now, "purpose": call.purpose, "model": call.model,

@@ -84,7 +84,7 @@ def count_without(db: sqlite3.Connection, name: str) -> int:
 def add(
     db: sqlite3.Connection, name: str, encoded: Iterable[tuple[EntryText, Sequence[bytes]]]
 ) -> None:
-    """Store vectors of the chosen model for entries whose text has not changed meanwhile.
+    """Store vectors of the chosen model for entries whose text has not changed in the meantime.
 
     `encoded` gives the vectors of each text, one per part. Runs in the caller's transaction.
     """

@@ -66,7 +66,7 @@ def first_screen(settings: Settings, model: str, width: int) -> list[str]:
 def _who_answers(model: str) -> str:
     if model == Notebook.name:
         return "This is a notebook: no model answers, but it finds what you wrote."
-    return f"You talk to {model_words(model)}."
+    return f"You are talking to {model_words(model)}."
 
 
 def _from_home(path: Path) -> Path:

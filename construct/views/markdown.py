@@ -122,7 +122,7 @@ class MarkdownStream:
         return self._writer.write_code(code)
 
     def _should_parse(self, first: int) -> bool:
-        """Return whether to parse again, now that the lines from `first` on were added.
+        """Return whether to parse again, now that lines were added, beginning with `first`.
 
         Long text is parsed each time it has grown by a quarter, or when a block has
         ended for certain. Parsing it after every line would take quadratic time.

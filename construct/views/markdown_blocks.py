@@ -131,7 +131,7 @@ def inline(content: str) -> list[Token]:
 def parser(*, links: bool = True) -> MarkdownIt:
     """Return the parser: CommonMark with tables; HTML and link definitions are text.
 
-    A definition may come pages after its use, when the use has been printed already.
+    A definition may come pages after its use, when the use has already been printed.
     """
     markdown = MarkdownIt("commonmark", {"maxNesting": 100}).enable(["table", "strikethrough"])
     markdown.disable(["reference", "html_block"])

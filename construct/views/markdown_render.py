@@ -57,7 +57,7 @@ class Page:
 
 
 class Writer:
-    """Draws units one after the other, with blank lines between them."""
+    """Draws units one after another, with blank lines between them."""
 
     def __init__(self, width: int, theme: Theme) -> None:
         self._page = Page(width, theme)

@@ -23,7 +23,7 @@ def grid(rows: Iterable[Iterable[RenderableType]], *columns: Column, gap: int = 
 
 
 def spaced(parts: Sequence[RenderableType]) -> Group:
-    """Return the parts one below the other, separated by blank lines."""
+    """Return the parts one below another, separated by blank lines."""
     lines = list(chain.from_iterable((Text(), part) for part in parts))
     return Group(*lines[1:])
 

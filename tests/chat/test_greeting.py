@@ -61,7 +61,7 @@ def test_the_first_screen_of_the_notebook() -> None:
     settings = Settings(Path("x.db"), config_dir=Path("/home/me/.config"))
     first = "\n".join(first_screen(settings, "notebook", 80))
     assert "no model answers" in first
-    assert "You talk to" not in first
+    assert "You are talking to" not in first
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ def test_no_editor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(UsageError, match="Set EDITOR"):
         edit_text("x", {"EDITOR": "/nonexistent/editor"})
-    with pytest.raises(UsageError, match="VISUAL has a quote without"):
+    with pytest.raises(UsageError, match="VISUAL has an unmatched"):
         edit_text("x", {"VISUAL": "'half a quote"})
     assert edit_text("as it was\n", {"EDITOR": "/bin/false"}) == "as it was\n"
 

@@ -94,7 +94,7 @@ def test_a_server_elsewhere_by_its_address(program: Program, api: FakeApi) -> No
         terminal.type(f"{api.url}{ENTER}")
         terminal.see("Key, if it needs one")
         terminal.type(f"test-key{ENTER}")
-        terminal.see("You talk to gemma4.")
+        terminal.see("You are talking to gemma4.")
         terminal.see("new conversation")
         terminal.type(CTRL_D)
         assert terminal.wait() == 0

@@ -290,7 +290,7 @@ def test_what_would_be_taken_back_is_what_is_taken_back(life: Life) -> None:
     assert "\n".join(life.db.iterdump()) == before
     assert [o.id for o in plan.reactivated] == [a.id, b.id]
     c = life.learn(here, "Fact c")
-    with pytest.raises(ConstructError, match="changed meanwhile"):
+    with pytest.raises(ConstructError, match="changed in the meantime"):
         undo(life.db, life.clock, plan)
     assert life.state(c) == "active"
     assert undo(life.db, life.clock, plan_undo(life.db, life.clock)).cycle.id == c.cycle_id

@@ -61,7 +61,7 @@ def _pictures() -> Iterator[tuple[str, bytes, str]]:
     yield "pixels.png", _png(8, 8, _chunk(b"IDAT", b"no pixels")), "damaged"
     yield "texts.png", _png(8, 8, _chunk(b"zTXt", b"a\0\0" + zeros), pixels), "damaged"
     yield "profile.png", _png(8, 8, _chunk(b"iCCP", b"a\0\0" + zeros), pixels), "damaged"
-    yield "heavy.png", png + bytes(20 * _MEGABYTE), "a picture may be 20 MB at most"
+    yield "heavy.png", png + bytes(20 * _MEGABYTE), "a picture may be at most 20 MB"
     yield "cut.jpg", jpeg[: len(jpeg) // 2], "damaged"
     yield "magic.jpg", b"\xff\xd8\xff\xe0" + b"garbage" * 50, "damaged"
     yield "bomb.jpg", jpeg[:size] + b"\xff\xff\xff\xff" + jpeg[size + 4 :], "50 megapixels"
@@ -105,11 +105,11 @@ def _pdfs() -> Iterator[tuple[str, bytes, str]]:
     yield "header.pdf", pdf_of({1: packed.replace(b"/First ", b"/First 9999")}), "no page"
     yield "objects.pdf", b"%PDF-1.4\n" + b"1 0 obj " * 600_000 + b"%%EOF", "no page"
     yield "numbers.pdf", b"%PDF-1.4\n" + b"1 " * 2_500_000 + b"%%EOF", "no page"
-    yield "heavy.pdf", one + b"%" * 5 * _MEGABYTE, "a PDF may be 5 MB at most"
+    yield "heavy.pdf", one + b"%" * 5 * _MEGABYTE, "a PDF may be at most 5 MB"
 
 
 def _texts() -> Iterator[tuple[str, bytes, str]]:
-    yield "long.txt", b"a" * (256 * 1024 + 1), "a text may be 256 KB at most"
+    yield "long.txt", b"a" * (256 * 1024 + 1), "a text may be at most 256 KB"
     yield "nul.txt", b"one\0two", "cannot be attached"
     yield "colours.log", b"\x1b[31mred\x1b[0m", "cannot be attached"
     yield "latin1.txt", "Olá".encode("latin-1"), "cannot be attached"

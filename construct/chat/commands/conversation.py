@@ -93,7 +93,7 @@ async def switch(chat: Chat, out: Output, argument: str) -> None:
     wanted = await chat.run(operations.find_conversation, argument)
     wanted_id = wanted.conversation.id
     if wanted_id == chat.conversation_id:
-        out.say("You are in it already.")
+        out.say("You are already in it.")
         return
     await chat.move(wanted_id)
     out.say(f"{wanted.name} · last talked {ago(wanted.last_at, chat.clock)}")
@@ -181,7 +181,7 @@ async def private(chat: Chat, out: Output, argument: str) -> None:
         raise UsageError("Usage: /private [on|off]")
     wanted = argument == "on" if argument else not chat.is_private
     if wanted == chat.is_private:
-        out.say(f"Private talk is {'on' if wanted else 'off'} already.")
+        out.say(f"Private talk is already {'on' if wanted else 'off'}.")
         return
     chat.set_private(wanted)
     if wanted:
@@ -240,7 +240,7 @@ async def editor(chat: Chat, out: Output, argument: str) -> None:
 async def copy(chat: Chat, out: Output, argument: str) -> None:
     """/copy code copies only the last code block of the reply.
 
-    Your terminal must allow programs to write the clipboard (OSC 52).
+    Your terminal must allow programs to write to the clipboard (OSC 52).
     """
     reply = await chat.last_reply()
     if reply is None:
@@ -252,7 +252,7 @@ async def copy(chat: Chat, out: Output, argument: str) -> None:
         reply = blocks[-1]["code"]
     out.copy(reply)
     out.say(
-        f"Copied {len(reply):,} characters, if your terminal lets programs write its clipboard."
+        f"Copied {len(reply):,} characters, if your terminal lets programs write to its clipboard."
     )
 
 

@@ -34,7 +34,7 @@ _FORMAT_OF = {
 async def export(chat: Chat, out: Output, argument: str) -> None:
     """FORMAT is jsonl, sqlite or markdown.
 
-    Without it, the file's ending decides: markdown for .md, sqlite for .db, else jsonl.
+    Without it, the file's extension decides: markdown for .md, sqlite for .db, else jsonl.
     """
     path, file_format = _export_target(argument)
     if await _may_write(out, path):

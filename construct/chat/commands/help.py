@@ -21,7 +21,7 @@ KEYS = (
     ("Ctrl-D", "leave"),
     ("↑", "take back a queued message; else recall what you typed before"),
     ("Ctrl-R", "search what you typed before"),
-    ("→, Ctrl-E", "take the suggestion"),
+    ("→, Ctrl-E", "accept the suggestion"),
     ("Ctrl-X Ctrl-E", "write in your editor"),
     ("F4", "vi keys, or emacs keys again"),
 )
@@ -98,7 +98,7 @@ def _height(group: Commands) -> int:
 
 
 def _column(groups: Sequence[Commands]) -> RenderableType:
-    """Return the groups one below the other, with their summaries aligned."""
+    """Return the groups one below another, with their summaries aligned."""
     width = max(len(command.name) for group in groups for command in group.commands) + 3
     return Group(*(part for group in groups for part in _group(group, width)))
 

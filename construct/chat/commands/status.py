@@ -87,7 +87,7 @@ def _how_many(argument: str) -> int:
     return number
 
 
-@group.command("/watermarks", "how far memory has come")
+@group.command("/watermarks", "how far memory work is")
 async def watermarks(chat: Chat, out: Output, argument: str) -> None:
     """Shows how far this conversation is observed, compacted and out of the window."""
     if chat.conversation_id is None:

@@ -1,6 +1,6 @@
 """Write the results of cycles and compactions, inside the caller's transaction.
 
-A cycle whose input has changed meanwhile writes nothing (StaleError).
+A cycle whose input has changed in the meantime writes nothing (StaleError).
 """
 
 import sqlite3
@@ -31,7 +31,7 @@ from construct.vocabulary import Relation, WatermarkName
 
 
 class StaleError(Exception):
-    """Another process or the user changed the cycle's input meanwhile."""
+    """Another process or the user changed the cycle's input in the meantime."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,8 @@ def store_extraction(
     """Store an observer's notes as pending and move `observed` past the batch.
 
     What they replace, and what the user asked to forget, is kept with the cycle until
-    they are committed. The watermark does not move for archived messages: it has passed
-    them already.
+    they are committed. The watermark does not move for archived messages: it has
+    already passed them.
     """
     conversation_id = batch[0].conversation_id
     must_run(db, cycle_id)
@@ -126,7 +126,7 @@ def store_reflection(
         for o in present.values()
     ):
         raise StaleError
-    # A new line would repeat what the user has asked to forget meanwhile.
+    # A new line would repeat what the user has asked to forget in the meantime.
     if found.superseded & forget_requests.not_yet_withheld(db):
         raise StaleError
     done = []
@@ -173,7 +173,7 @@ def must_run(db: sqlite3.Connection, cycle_id: int) -> None:
 def _as_now(db: sqlite3.Connection, batch: Sequence[Message], based_on: int) -> list[Message]:
     """Return the current state of the messages a cycle read.
 
-    Archived messages may have been unarchived meanwhile.
+    Archived messages may have been unarchived in the meantime.
     """
     if batch[0].archived:
         return [get_message(db, m.id) for m in batch]

@@ -199,7 +199,7 @@ class CycleRunner:
             try:
                 outcome = job.commit(db, cycle, found, self.now())
             except StaleError:
-                cycle.account.problems.append("what it was based on has changed meanwhile")
+                cycle.account.problems.append("what it was based on has changed in the meantime")
                 outcome = job.give_up(db, cycle.batch, found)
             self._finish(db, job, cycle, outcome)
         return outcome

@@ -78,7 +78,7 @@ class MemoryWorker:
     async def run_due_at_rest(self, *, exclude: int | None = None) -> None:
         """Do the due work of conversations that were left or went cold, except one."""
         for conversation_id in await self._store.call(conversations_at_rest, self.config, exclude):
-            with suppress(NotFoundError):  # deleted meanwhile
+            with suppress(NotFoundError):  # deleted in the meantime
                 await self.run_due(conversation_id)
 
     async def index(self) -> bool:
@@ -93,7 +93,7 @@ class MemoryWorker:
         """Observe, compact and reflect now, whether it is due or not.
 
         Returns the number of new observations, and what compacting and reflecting changed.
-        Progress reports have no counts meanwhile: the caller gets them at the end.
+        Progress reports have no counts in the meantime: the caller gets them at the end.
         """
         async with self._turn, self._runner.reporting_without_counts():
             made = 0
@@ -131,7 +131,7 @@ class MemoryWorker:
     async def observe_before_turn(self, conversation_id: int) -> None:
         """Observe and compact until the window is within its limit. The turn waits for this.
 
-        If an observer is reading this conversation already, wait for it first: its work
+        If an observer is already reading this conversation, wait for it first: its work
         may be enough.
         """
         find = partial(unobserved, at_rest=False)

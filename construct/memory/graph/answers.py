@@ -24,11 +24,11 @@ _USER_WORDS = re.compile(
 """Words for the user in memories: observations write "User", people write "I"."""
 
 _MAX_NAME = 80
-"""Limit of characters of a name. Longer ones are not read."""
+"""The most characters of a name. Longer ones are not read."""
 _MAX_PREDICATE = 40
-"""Limit of characters of a predicate. Relations with a longer one are not read."""
+"""The most characters of a predicate. Relations with a longer one are not read."""
 _MAX_TYPE = 30
-"""Limit of characters of an entity's type. Longer ones are cut."""
+"""The most characters of an entity's type. Longer ones are cut."""
 
 # The field that lists aliases: "also: Bob, Bobby"
 _ALSO = re.compile(r"also\b:? ?", re.IGNORECASE)
@@ -54,7 +54,7 @@ class _EntityLine:
     written: Sequence[str]
     """All names on the line."""
     accepted: Sequence[str]
-    """Those that a memory contains or that are stored already."""
+    """Those that a memory contains or that are already stored."""
     type: str | None
 
 

@@ -131,7 +131,7 @@ def _branches(
     """Return the relations of one entity, and add their ids to `used`.
 
     `ids`: the entity's ids; it has several if it was stored more than once. `frontier`:
-    those whose relations are followed. `used`: relations that are in the tree already and
+    those whose relations are followed. `used`: relations that are already in the tree and
     are left out. Of relations that say the same, one is kept, an active one if possible.
     """
     if not depth:

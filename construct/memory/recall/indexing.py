@@ -58,7 +58,7 @@ def batch(db: sqlite3.Connection, name: str, after: dict[str, int]) -> list[Entr
 def index_entries(db: sqlite3.Connection, embedder: Embedder, texts: Sequence[EntryText]) -> None:
     """Compute and store the vectors of these entries.
 
-    Entries that changed meanwhile are skipped.
+    Entries that changed in the meantime are skipped.
     """
     store_vectors(db, embedder, texts, encode(embedder, texts))
 

@@ -39,19 +39,19 @@ BUDGET = 120
 OVERHEAD = 12
 """Tokens of a passage's date and speaker."""
 MAX_PASSAGES = 3
-"""Limit of passages for a turn."""
+"""The most passages for a turn."""
 SNIPPET = 240
-"""Limit of characters of a passage."""
+"""The most characters of a passage."""
 MAX_SENTENCES = 2
 """Sentences of a message that are searched: questions first, then the last ones."""
 MAX_WORDS = 8
 """Words of a sentence that are searched, the rarest ones."""
 CANDIDATES = 20
-"""Limit of entries that are ranked."""
+"""The most entries that are ranked."""
 MIN_WEIGHT_SHARE = 0.6
 """Share of the weight of all words of a sentence that a passage must have."""
 MAX_BY_CHANCE = 3.0
-"""Limit of rows that are expected to have a passage's words by chance."""
+"""A passage counts only if fewer rows than this are expected to have its words by chance."""
 SURE_SIMILARITY = 0.85
 """Cosine similarity at which a passage needs no word of the message."""
 WEIGHT_WITH_SIMILARITY = 0.5
@@ -61,7 +61,7 @@ MAX_SIMILAR = 5
 ROWS_READ = 50
 """Newest rows that are read for a word. The number of further rows is estimated."""
 MAX_ESTIMATED_SHARE = 0.05
-"""Limit of that estimate, as a share of all rows: a recent topic is not a common word."""
+"""The highest such estimate, as a share of all rows: a recent topic is not a common word."""
 
 _REMEMBERED_KINDS = ("observation", "memory")
 _MAX_CHARACTERS = 8_000

@@ -32,24 +32,24 @@ from construct.store.search import Entry, Filters
 from construct.vocabulary import Match
 
 CANDIDATES = 200
-"""Limit of entries of each kind that are taken from the index."""
+"""The most entries of each kind that are taken from the index."""
 SHORTLIST = 30
-"""Limit of entries of each kind that are ranked together with the turns around them."""
+"""The most entries of each kind that are ranked together with the turns around them."""
 NEARBY_IDS = 3
 """Ids read on each side of a message to find its neighbours: conversations may interleave."""
 NEWEST_SCANNED = 20_000
 """Newest rows of each kind that are scanned for text in scripts without spaces."""
 REQUIRED_ROWS = 5_000
-"""Limit of rows that a large database takes from the index (`query.gated`).
+"""The most rows that are taken from the index of a large database (`query.gated`).
 
 benchmarks/README.md, "Is it fast", says what it costs.
 """
 WEIGHED_ROWS = 100_000
-"""Limit of rows whose words add to the score (`query.gated`)."""
+"""The most rows whose words add to the score (`query.gated`)."""
 MAX_ATTEMPTS = 4
 """Searches of the index, each without the rarest word of the one before."""
 SIMILAR = 60
-"""Limit of entries of each kind that are taken because of their similar meaning."""
+"""The most entries of each kind that are taken because of their similar meaning."""
 SIMILAR_FILTERED = 1000
 """Entries of each kind that are compared for similar meaning when filters are narrow."""
 MIN_SIMILARITY_ALONE = 0.3

@@ -34,7 +34,7 @@ _OPENERS = (
 
 
 class Turn(NamedTuple):
-    """One message, as far as finding names in it needs."""
+    """The part of a message that is needed to find names in it."""
 
     conversation: int
     role: str

@@ -396,8 +396,8 @@ def _reactivate_sources(db: sqlite3.Connection) -> None:
 def _raise_watermarks(db: sqlite3.Connection) -> set[int]:
     """Raise watermarks to those in the file, and return the conversations concerned.
 
-    A known conversation without a new observer cycle is raised to its `observed`
-    watermark at most.
+    A known conversation without a new observer cycle is raised at most to its
+    `observed` watermark.
     """
     unlimited = set(column(db, _new("conversations")))
     unlimited.update(column(db, f"SELECT y.conversation_id FROM {_NEW_OBSERVERS}"))
