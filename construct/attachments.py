@@ -39,11 +39,11 @@ _MAX_NAME = 255
 _PIXELS_PER_TOKEN = 750
 _TOKENS_PER_PAGE = 3_000
 """Of a PDF: the model is sent the page's text and a picture of it."""
-_ACCEPTED = "only PNG, JPEG, GIF and WebP pictures, PDF and UTF-8 text can"
+_ACCEPTED = "only PNG, JPEG, GIF and WebP pictures, PDFs and UTF-8 text files can"
 _KINDS = {
     AttachmentKind.IMAGE: "a picture",
     AttachmentKind.PDF: "a PDF",
-    AttachmentKind.TEXT: "a text",
+    AttachmentKind.TEXT: "a text file",
 }
 
 
@@ -158,7 +158,7 @@ def _read(path: Path, name: str) -> bytes:
     is_unchanged = (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
     if not is_unchanged or len(data) != after.st_size:
         raise AttachmentError(
-            f"{name} changed while it was being read. Try again when it is complete."
+            f"{name} changed while it was being read. Try again when it no longer changes."
         )
     return data
 

@@ -28,7 +28,7 @@ Leave out what I say about colleagues.
 never: salary, Dr. Meier
 
 The memory worker reads the prose, which cannot change how it works. A line that begins
-with "never:" is enforced by code: no note is written that has one of these words in it,
+with "never:" is enforced by code: no observation is written that has one of these words in it,
 as a whole word, in upper or lower case. What you type with /remember or /edit is always kept.
 To see what your rules would change: construct observe --dry-run
 -->

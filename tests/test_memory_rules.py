@@ -249,7 +249,7 @@ def test_a_life_observed(program: Program, api: FakeApi, rules: Path, worker: st
         assert "Gaivota" in written(db)
         assert "salary" not in written(db).casefold()
         assert count_left_out(db) == 1
-    assert "left out 1 note" in program.run("status", more=more).stdout
+    assert "left out 1 observation" in program.run("status", more=more).stdout
     sent = [system_of(request.body) for request in api.of("observer")]
     assert all("<wishes>\nNote what I cook." in system for system in sent)
     assert bool(sent) is not bool(worker)

@@ -33,7 +33,7 @@ _SLASH_COMMANDS = {
 
 _SMALL_MODEL = (
     "Some earlier replies came from the small built-in model, which is gone."
-    " `construct setup` chooses another."
+    " Run `construct setup` to choose another."
 )
 
 

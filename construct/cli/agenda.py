@@ -40,7 +40,7 @@ def bare(
         bool, typer.Option("--ics", help="Print a calendar file (iCalendar).")
     ] = False,
 ) -> None:
-    """Show what is ahead, and plans that have passed.
+    """Show what is ahead, and plans whose outcome is unknown.
 
     Today comes first; plans whose day has passed and whose outcome is unknown come last.
     `done`, `moved` and `cancelled` take an item's number. A calendar that reads the

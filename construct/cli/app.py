@@ -157,7 +157,7 @@ def setup(
 ) -> int:
     """Choose the model that answers, and try it.
 
-    Looks for credentials, and for model servers at their usual ports on this machine.
+    Looks for credentials, and for model servers on their usual ports on this machine.
     What you choose is written to `config.env` in the configuration directory. Nothing
     is sent anywhere before you have chosen.
     """
@@ -168,7 +168,7 @@ def setup(
 
 @app.command(epilog=examples("construct models", "construct models --json | jq -r '.[].name'"))
 def models(context: typer.Context, as_json: Json = False) -> None:
-    """List the models within reach."""
+    """List the available models."""
     from construct.cli.setup import models as body
 
     body(environment(context), as_json=as_json)

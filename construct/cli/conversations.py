@@ -97,7 +97,7 @@ def fork(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Begin a new conversation that continues this one.
+    """Begin a new conversation that continues another.
 
     Messages that follow are not shared. What is learned in one is known in the other
     too, unless CONSTRUCT_SCOPE is `conversation`.

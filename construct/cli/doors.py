@@ -175,7 +175,7 @@ def serve(
 def doors_command(context: typer.Context, as_json: Json = False) -> None:
     """Show which programs read your memory, and when.
 
-    Their questions are not stored, only the number of calls and results.
+    What they asked is not stored.
     """
     from construct.operations.doors import door_calls
     from construct.views.doors import doors_json, doors_view

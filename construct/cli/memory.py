@@ -45,7 +45,7 @@ AsOf = Annotated[
     typer.Option(
         "--as-of",
         metavar="DATE",
-        help="What was known at a date or time, such as 2026-03-01, 7d or yesterday.",
+        help="What was known on a date or at a time, such as 2026-03-01, 7d or yesterday.",
     ),
 ]
 All = Annotated[bool, typer.Option("--all", help="Include what newer observations have replaced.")]

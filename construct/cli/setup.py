@@ -33,7 +33,7 @@ class Picked(StrEnum):
 
 
 def models(env: Environment, *, as_json: bool) -> None:
-    """Print the models within reach."""
+    """Print the available models."""
     available = operation.all_models(env.settings)
     print_json(view.models_json(available)) if as_json else say(view.models_text(available))
 

@@ -44,8 +44,8 @@ def export(
     """Write everything to a file, or to standard output.
 
     Only you can read the file. The same database gives the same bytes. An existing file
-    is replaced only if it is an export, a report or a Construct database; any other
-    needs --force. A text export never replaces a database.
+    is replaced only if it is empty, an export, a report or a Construct database; any
+    other needs --force. A text export never replaces a database.
     """
     from construct.operations import transfer as operations
 
@@ -77,8 +77,8 @@ def attachment(
 ) -> None:
     """Write a file that you attached, as it was stored and sent.
 
-    Only you can read the file. An existing file is replaced only if it is an export, a
-    report or a Construct database; any other needs --force.
+    Only you can read the file. An existing file is replaced only if it is empty, an
+    export, a report or a Construct database; any other needs --force.
     """
     from construct.operations import transfer as operations
 
@@ -98,8 +98,8 @@ def report(context: typer.Context, output: Output = None, force: Force = False) 
 
     It shows what is known, since when, from which words and at what cost. The page
     needs no other file and loads nothing from the network. Only you can read the file.
-    An existing file is replaced only if it is an export or a report; any other needs
-    --force. A database is never replaced.
+    An existing file is replaced only if it is empty, an export or a report; any other
+    needs --force. A database is never replaced.
     """
     from construct.operations.report import report as read_report
     from construct.operations.transfer import write_page

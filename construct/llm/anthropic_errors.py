@@ -82,7 +82,7 @@ class Endpoint:
         """Advice about what to check when nothing answers."""
         if self.base_url is None:
             return "Check the network connection."
-        return "Check that it runs and that its address (ANTHROPIC_BASE_URL) is right."
+        return "Check that it is running and that its address (ANTHROPIC_BASE_URL) is right."
 
     def quote(self, words: object) -> str:
         """Return a server's message for display: short, on one line, without a key."""
@@ -138,17 +138,17 @@ def silent(end: Endpoint) -> Failure:
 def broken(end: Endpoint) -> Failure:
     """Return the failure for a connection that broke during the answer."""
     return Failure(
-        ModelBrokenError(f"The connection to {end.host} broke off. Try again."), may_retry=True
+        ModelBrokenError(f"The connection to {end.host} was lost. Try again."), may_retry=True
     )
 
 
 def no_answer(end: Endpoint) -> Failure:
     """Return the failure for a response that is not a model's answer."""
-    hint = (
-        "Try again."
-        if end.base_url is None
-        else "Check that ANTHROPIC_BASE_URL is a server of the Messages API."
-    )
+    hint = "Try again."
+    if end.base_url is not None:
+        hint = (
+            "Check that ANTHROPIC_BASE_URL is the address of a server that speaks the Messages API."
+        )
     return Failure(ModelBrokenError(f"{end.who} sent no readable answer. {hint}"), may_retry=True)
 
 

@@ -146,7 +146,7 @@ def _worker(settings: Settings, provider: Provider, main: "Model") -> tuple["Mod
         if provider is Provider.NOTEBOOK:
             return None, f"no model is set up, {_BY_RULE}"
         if provider is Provider.LOCAL:
-            return None, f"the model in this process only replies, {_BY_RULE}"
+            return None, f"a local model only replies, {_BY_RULE}"
         if _is_anthropics(settings.base_url):
             return _server_model(settings, worker_model(), "MEMORY_WORKER_MODEL").model, ""
         if is_capable(main):
@@ -247,7 +247,7 @@ def _local_model(settings: Settings) -> "LocalModel":
         )
     if find_spec("xllamacpp") is None:
         raise NotConfiguredError(
-            "A model in this process needs the extra `local`."
+            "A local model needs the extra `local`."
             f" Add it: {this_installation().with_extra('local')}"
         )
     from construct.llm.local_model import LocalModel

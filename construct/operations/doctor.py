@@ -78,7 +78,9 @@ def _credentials(settings: Settings) -> Check:
         return Check("credentials", False, str(error).replace("\n", " "))
     if models.is_notebook:
         return Check(
-            "credentials", True, "no model: the notebook replies. `construct setup` chooses one"
+            "credentials",
+            True,
+            "no model: the notebook replies. Run `construct setup` to choose one",
         )
     detail = f"main model {models.main.name}, memory worker {models.worker_name}"
     if settings.is_address_from_env_file:

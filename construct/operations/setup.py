@@ -1,4 +1,4 @@
-"""Choose a model: find those within reach, try one, and save the choice in `config.env`.
+"""Choose a model: find those available, try one, and save the choice in `config.env`.
 
 The choice is saved as ordinary settings. CONSTRUCT_SETUP lists their names, because they
 do not count if the environment has credentials (docs/settings.md).
@@ -40,7 +40,7 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What is configured, and what is within reach."""
+    """What is configured, and what is available."""
 
     provider: Provider
     model: str
@@ -149,7 +149,7 @@ def choose_notebook() -> Choice:
 
 
 def choose_named(settings: Settings, name: str, environ: Mapping[str, str] = os.environ) -> Choice:
-    """Choose a model by its name, wherever it is within reach.
+    """Choose a model by its name, wherever it is available.
 
     Raises UsageError if it is not found, or found in several places.
     """
@@ -169,7 +169,7 @@ def choose_named(settings: Settings, name: str, environ: Mapping[str, str] = os.
         return _choose_on_same_server(settings, name)
     raise UsageError(
         f"No model {name} was found on this machine.\n"
-        "`construct models` lists those within reach. Name a server elsewhere with --server URL; "
+        "`construct models` lists the available ones. Name a server elsewhere with --server URL; "
         "Claude needs a key: --key -"
     )
 

@@ -56,7 +56,7 @@ def _sections(items: Sequence[AgendaItem]) -> Iterator[tuple[str, list[AgendaIte
     vague = [item for item in items if item.state is AgendaState.AHEAD and item.is_vague]
     for _, group in groupby(vague, key=lambda item: item.when):
         same_period = list(group)
-        yield f"Some day in {_day(same_period[0])}", same_period
+        yield f"Sometime in {_day(same_period[0])}", same_period
     if passed := [item for item in items if item.state is AgendaState.OUTCOME_UNKNOWN]:
         yield "Passed, outcome unknown", passed
 

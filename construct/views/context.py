@@ -45,7 +45,7 @@ def context_view(
     by.
     """
     if upcoming.model == Provider.NOTEBOOK:
-        return Text("No model is set up, so nothing is sent. `construct setup` chooses one.")
+        return Text("No model is set up, so nothing is sent. Run `construct setup` to choose one.")
     request = upcoming.request
     sizes = request_tokens(request)
     total = sum(sizes.values())

@@ -15,10 +15,10 @@ _RETIREMENTS = {
 
 
 def compact_view(done: CompactResult) -> str:
-    """Return one line: how many observations were made, committed and condensed."""
+    """Return one line: how many observations were made, became active and were condensed."""
     parts = [counted(done.observed, "new observation")] if done.observed else []
     compacted = done.compacted
-    moved = [f"{compacted.committed:,} committed"] if compacted.committed else []
+    moved = [f"{compacted.committed:,} became active"] if compacted.committed else []
     if compacted.left_window:
         moved.append(f"{counted(compacted.left_window, 'message')} left the window")
     parts += [", ".join(moved)] if moved else []

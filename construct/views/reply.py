@@ -8,7 +8,8 @@ from construct.turn import TurnResult
 
 _MESSAGE_IS_KEPT = "Your message will be sent with the next one; in a chat, /drop takes it out."
 _MESSAGE_IS_TOO_LARGE = (
-    "While your message is kept, earlier ones may not be sent; in a chat, /drop takes it out."
+    "Until you take this message out, earlier ones may be left out of requests; "
+    "in a chat, /drop takes it out."
 )
 
 

@@ -1,4 +1,4 @@
-"""Render the setup screen and the models within reach, as plain text and as JSON.
+"""Render the setup screen and the available models, as plain text and as JSON.
 
 Does not import rich: this is the first screen, and it should appear at once.
 """
@@ -91,9 +91,9 @@ def price_words(model: FoundModel) -> str:
 
 
 def models_text(models: Sequence[FoundModel]) -> str:
-    """Return the models within reach, one per line."""
+    """Return the available models, one per line."""
     if not models:
-        return "No model is within reach. `construct setup` helps to set one up."
+        return "No model is available. Run `construct setup` to set one up."
     lines = []
     for model in models:
         window = f"{model.context_window:,} tokens" if model.context_window else ""

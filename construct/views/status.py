@@ -224,7 +224,7 @@ def _mode_words(status: Status) -> Text:
 def _observation_words(status: Status) -> str:
     active, pending = status.observations, status.pending
     return (
-        f"{active.count:,} committed ({active.tokens:,} tokens)"
+        f"{active.count:,} active ({active.tokens:,} tokens)"
         f" · {pending.count:,} pending ({pending.tokens:,})"
         f" · {status.superseded:,} superseded"
     )

@@ -66,7 +66,7 @@ def test_the_panel_says_where_memory_stands() -> None:
         "observing",
         "41%",
         "1,240 of 3,000",
-        "12 committed (310 tokens)",
+        "12 active (310 tokens)",
         "3 pending (80)",
         "4 superseded",
         "2 of these (60 tokens)",
@@ -301,7 +301,7 @@ def test_what_compacting_changed() -> None:
         )
     )
     words = (
-        "2 new observations; 2 committed, 1 message left the window; "
+        "2 new observations; 2 became active, 1 message left the window; "
         "2 observations condensed into 1; "
     )
     words += "1 observation found to repeat another; 1 observation dropped for low priority; "
@@ -311,8 +311,8 @@ def test_what_compacting_changed() -> None:
     assert compact_view(gone) == "1 new observation; 1 observation dropped for low priority."
     for done, words in (
         (compacted(0, Compacted(0, 0), Reflection()), "No new observations."),
-        (compacted(2, Compacted(2, 0)), "2 new observations; 2 committed."),
-        (compacted(0, Compacted(2, 1)), "2 committed, 1 message left the window."),
+        (compacted(2, Compacted(2, 0)), "2 new observations; 2 became active."),
+        (compacted(0, Compacted(2, 1)), "2 became active, 1 message left the window."),
     ):
         assert compact_view(done) == words
 

@@ -93,7 +93,7 @@ def test_lists_by_date_with_states(planned: Program) -> None:
 def test_shows_today_first_and_what_has_passed_last(planned: Program) -> None:
     """Vague days stand under their month or year."""
     shown = planned.run("agenda").stdout
-    titles = ["Today", "Ahead", "Some day in March 2026", "Some day in 2027", "Passed"]
+    titles = ["Today", "Ahead", "Sometime in March 2026", "Sometime in 2027", "Passed"]
     places = [shown.index(title) for title in titles]
     assert places == sorted(places)
     assert "2  User takes the train to Porto · Fri 2026-03-06, in 5 days" in shown

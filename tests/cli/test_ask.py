@@ -185,7 +185,7 @@ def test_a_message_too_large_for_the_window_is_not_said_to_be_sent_again(
     done = program.run("ask", "very " * 20_000)
     assert done.returncode == 1
     assert done.stderr.endswith(
-        "\nWhile your message is kept, earlier ones may not be sent; "
+        "\nUntil you take this message out, earlier ones may be left out of requests; "
         "in a chat, /drop takes it out.\n"
     )
     assert len(done.stderr.splitlines()) == 2

@@ -362,7 +362,7 @@ async def test_a_key_that_cannot_be_sent(api: FakeApi, key: str) -> None:
     ("fault", "trouble"),
     [
         (faults.silent_end(), "The server at HOST broke off its answer."),
-        (faults.drop_during(), "The connection to HOST broke off."),
+        (faults.drop_during(), "The connection to HOST was lost."),
         (faults.sse_error(), "The server at HOST is busy."),
     ],
 )

@@ -109,7 +109,7 @@ def _pdfs() -> Iterator[tuple[str, bytes, str]]:
 
 
 def _texts() -> Iterator[tuple[str, bytes, str]]:
-    yield "long.txt", b"a" * (256 * 1024 + 1), "a text may be at most 256 KB"
+    yield "long.txt", b"a" * (256 * 1024 + 1), "a text file may be at most 256 KB"
     yield "nul.txt", b"one\0two", "cannot be attached"
     yield "colours.log", b"\x1b[31mred\x1b[0m", "cannot be attached"
     yield "latin1.txt", "Olá".encode("latin-1"), "cannot be attached"

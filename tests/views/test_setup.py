@@ -1,4 +1,4 @@
-"""The models within reach, as text."""
+"""The available models, as text."""
 
 from construct.llm.servers.types import GGUF, SERVER, FoundModel
 from construct.views.setup import described, models_text

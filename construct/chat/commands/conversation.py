@@ -35,7 +35,7 @@ async def conversation_choices(chat: Chat) -> Sequence[Choice]:
 
 
 async def model_choices(chat: Chat) -> Sequence[Choice]:
-    """Return the models within reach as choices, with their prices."""
+    """Return the available models as choices, with their prices."""
     found = await asyncio.to_thread(all_models, chat.settings)
     return [
         Choice(m.name, "in use" if m.name == chat.model_name else price_words(m)) for m in found
@@ -130,7 +130,7 @@ async def fork(chat: Chat, out: Output, argument: str) -> None:
     "/model [NAME]", "change the model", example="/model claude-haiku-5-5", choices=model_choices
 )
 async def model(chat: Chat, out: Output, argument: str) -> None:
-    """Changes it for this chat only. Without a NAME it lists the models within reach."""
+    """Changes it for this chat only. Without a NAME it lists the available models."""
     if argument:
         await chat.use_model(argument)
         out.say(f"{model_words(chat.model_name)} answers from now on.")
@@ -154,7 +154,7 @@ async def model(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command("/persona", "how it talks to you")
 async def persona(chat: Chat, out: Output, argument: str) -> None:
-    """Opens the persona file in your editor: its name, tone and language are up to you.
+    """Opens the persona file in your editor: choose the companion's name, tone and language.
 
     What you save takes effect with your next message. To go back to the original, delete
     the file.
@@ -214,11 +214,11 @@ async def drop(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command("/detach", "remove an attached file", example="/detach What is @property?")
 async def detach(chat: Chat, out: Output, argument: str) -> None:
-    """Type it before or after a message that names files with @path.
+    """Type it at the start or end of a message that names files with @path.
 
-    The newest of them is not sent, and its path stays as text.
+    The file you attached last is then not sent, and its path stays as text.
 
-    To attach a picture (PNG, JPEG, GIF, WebP), a PDF or a UTF-8 text, type @ and its
+    To attach a picture (PNG, JPEG, GIF, WebP), a PDF or a UTF-8 text file, type @ and its
     path, in quotes if it has spaces: @"my cat.png". The files that will be sent are
     listed above the prompt.
     """

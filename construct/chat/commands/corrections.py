@@ -126,9 +126,10 @@ async def _forget(
 async def undo(chat: Chat, out: Output, argument: str) -> None:
     """Takes back the newest memory cycle that changed something.
 
-    A cycle is a run of the observer, a reflection or an edit, in any conversation. Its
-    part of the graph goes with it. In a terminal you see what would change and are asked
-    first, unless you add --yes. Type /undo again to take back the cycle before that.
+    A cycle is one run of the observer or the reflector, or one edit of yours, in any
+    conversation. Its part of the graph goes with it. In a terminal you see what would
+    change and are asked first, unless you add --yes. Type /undo again to take back the
+    cycle before that.
     """
     if argument not in {"", "--yes"}:
         raise UsageError("Usage: /undo [--yes]")

@@ -15,7 +15,7 @@ KEYS = (
     ("Enter", "send"),
     ("Alt-Enter, Ctrl-J", "a new line"),
     ("Tab", "complete a command or a path; attach a pasted path"),
-    ("@path", "attach a picture, a PDF or a text to the message"),
+    ("@path", "attach a picture, a PDF or a text file"),
     ("Ctrl-V", "paste, a picture too (with vi keys Ctrl-X Ctrl-V)"),
     ("Ctrl-C", "stop the reply; clear the line"),
     ("Ctrl-D", "leave"),

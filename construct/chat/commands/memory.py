@@ -46,7 +46,8 @@ _WHY = "/why [ID|last]"
 async def list_memory(chat: Chat, out: Output, argument: str) -> None:
     """Lists memories by day. ! is high priority, - medium, ~ low.
 
-    The number is the ID that /why, /edit, /pin and /forget take.
+    The number is the ID that /why, /edit, /pin and /forget take. Most memories are
+    observations, made from your messages; those kept on request have IDs such as memory:12.
 
     Filter by words of the text, and by
       high, medium, low;
@@ -155,7 +156,7 @@ async def why(chat: Chat, out: Output, argument: str) -> None:
     ),
 )
 async def diff(chat: Chat, out: Output, argument: str) -> None:
-    """Shows what was learned, what changed and what is gone between two moments.
+    """Shows what was learned, what changed and what was removed between two moments.
 
     A moment is a date (2026-03-01), a time, 3h, 7d, 2w, today or yesterday. Without one
     it shows the last 7 days.
@@ -183,10 +184,10 @@ async def timeline(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command("/rules", "what to remember or not")
 async def rules(chat: Chat, out: Output, argument: str) -> None:
-    """Opens memory-rules.md in your editor. Write there what to note or leave out.
+    """Opens memory-rules.md in your editor. Write there what to remember or leave out.
 
     The memory worker reads it. The program itself enforces a line such as "never: salary,
-    Dr. Meier": no note with one of these words is written. What you type yourself with
+    Dr. Meier": no observation with one of these words is written. What you type yourself with
     /remember or /edit is kept.
     """
     await out.edit_file(await asyncio.to_thread(operations.ensure_rules_file, chat.settings))

@@ -89,7 +89,7 @@ def _how_many(argument: str) -> int:
 
 @group.command("/watermarks", "how far memory work is")
 async def watermarks(chat: Chat, out: Output, argument: str) -> None:
-    """Shows how far this conversation is observed, compacted and out of the window."""
+    """Shows how much of this conversation is observed, is compacted, and has left the window."""
     if chat.conversation_id is None:
         out.say(_NOTHING_SAID)
         return

@@ -14,7 +14,7 @@ GGUF = "gguf"
 
 @dataclass(frozen=True, slots=True)
 class FoundModel:
-    """One model within reach. Fields are None where the server says nothing."""
+    """One available model. Fields are None where the server says nothing."""
 
     name: str
     server: str
