@@ -64,8 +64,10 @@ _UNITS = (
     ("day", 86_400, 0.95),
     ("hour", 3_600, 0.95),
 )
-"""Units of time, their seconds, and the smallest count that uses them. People say
-"9 days" and "5 weeks" sooner than "1 week" and "1 month"."""
+"""Each unit of time, its length in seconds, and the smallest number of it that is used.
+
+People say "9 days" and "5 weeks" rather than "1 week" and "1 month".
+"""
 
 
 def gap_words(gap: timedelta) -> str:

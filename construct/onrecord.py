@@ -1,4 +1,4 @@
-"""Turns with a model on the record: build the request, run tools, store the reply.
+"""Turns on the record: build the request, run tools, store the reply.
 
 The user's message is stored before anything is sent. Whatever arrives of the reply is
 stored too, even if the turn fails or is cancelled.
@@ -100,7 +100,7 @@ class ResentMessage:
 
 @dataclass(frozen=True, slots=True)
 class OnRecord:
-    """Answers messages with the model, and stores both for the memory."""
+    """Answers the user's messages with the model, and stores messages and replies."""
 
     companion: Companion
 
@@ -136,9 +136,9 @@ class OnRecord:
         return await self._answer(begun, listen)
 
     async def drop(self, conversation_id: int | None) -> str | None:
-        """Leave the last message without a complete reply out of later requests.
+        """Exclude the user's last unanswered message from later requests.
 
-        Returns its text, or None if there is no such message.
+        Returns its text, or None if every message has a complete reply.
         """
         if conversation_id is None:
             return None
@@ -221,9 +221,9 @@ class OnRecord:
     ) -> PreparedTurn | ResentMessage | None:
         """Prepare another reply to the user's last message; None if there is none.
 
-        Two kinds of message are returned instead, to be sent again as new ones: one from
-        before the fork, whose start is moved to before that message; and one that was left
-        out of requests, if the observer has already passed it.
+        A message is returned instead, to be sent again as a new one, in two cases: it is
+        from before the fork, which then starts before that message; or it was left out of
+        requests and the observer has already passed it.
         """
         newest = newest_messages(db, conversation_id, _SEARCHED_FOR_QUESTION, with_refused=True)
         message = next((m for m in reversed(newest) if m.role == Role.USER), None)
@@ -362,7 +362,7 @@ class OnRecord:
     ) -> int | None:
         """Store the reply and its usage.
 
-        Returns the reply's id, or None if it is empty or the question has been forgotten.
+        Returns the reply's id, or None if it is empty or the user's message has been forgotten.
         """
         with transaction(db):
             reply_id = self._store_reply(db, prepared, so_far)
@@ -408,7 +408,11 @@ class OnRecord:
         model, usage = self.companion.models.main.name, so_far.usage
         if usage == Usage():
             return
-        cost = cost_usd(model, usage, prepared.request.cache_life)
+        # Requests are priced one by one: a long prompt costs more per token.
+        life = prepared.request.cache_life
+        costs = [cost_usd(model, used, life) for used in so_far.usages]
+        known_costs = [cost for cost in costs if cost is not None]
+        cost = sum(known_costs) if len(known_costs) == len(costs) else None
         conversation_id = prepared.message.conversation_id
         record_usage(db, Call("chat", model, usage, cost), self.companion.now, conversation_id)
         actual_tokens = so_far.first_request_usage.prompt_tokens

@@ -99,11 +99,20 @@ class ReplyInProgress:
     texts: list[str] = field(default_factory=list)
     items_by_call: dict[str, list[ContextItem]] = field(default_factory=lambda: defaultdict(list))
     """Memory items that tools returned, by the id of the tool call."""
-    usage: Usage = Usage()
-    first_request_usage: Usage = Usage()
-    """Kept apart to compare the actual size of the first request with its estimate."""
+    usages: list[Usage] = field(default_factory=list)
+    """The usage of each request, and after it that of its failed attempts together."""
     stop_reason: str | None = None
     _newest_recorded: Reply | None = None
+
+    @property
+    def usage(self) -> Usage:
+        """What all requests used together."""
+        return sum(self.usages, Usage())
+
+    @property
+    def first_request_usage(self) -> Usage:
+        """What the first request used, to compare its actual size with its estimate."""
+        return self.usages[0] if self.usages else Usage()
 
     @property
     def items(self) -> list[ContextItem]:
@@ -133,9 +142,7 @@ class ReplyInProgress:
 
     def add_usage(self, reply: Reply) -> None:
         """Add the usage of one request, with that of its failed attempts."""
-        if self.usage == Usage():
-            self.first_request_usage = reply.usage
-        self.usage = self.usage + reply.usage_with_retries
+        self.usages += [reply.usage, reply.retried_usage]
 
     def add_round(self, reply: Reply, results: Sequence[ToolResult]) -> None:
         """Record the assistant's tool calls and their results."""

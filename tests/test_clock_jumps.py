@@ -1,6 +1,7 @@
 """A clock that jumps a year, between turns and while the models answer."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -12,9 +13,12 @@ import pytest
 from construct.clock import Clock
 from construct.memory.cycles.situation import spent_today
 from construct.memory.undo import newest_cycle, undo
+from construct.operations.context import Context
+from construct.operations.learning import observe, plan_observe
 from construct.store import cycles
 from construct.store.conversations import get_watermarks
 from construct.store.messages import messages_of
+from construct.store.transfer.importing import import_file
 from tests.support.fake_api import FakeApi
 from tests.support.fake_types import Answer, Answerer, Json
 from tests.support.talks import LOW, Talk, facts, talking
@@ -55,6 +59,33 @@ def jumping(answer: Answerer, jump: Callable[[], None]) -> Answerer:
         return answer(body)
 
     return answer_later
+
+
+async def test_a_budget_holds_past_midnight(tmp_path: Path, api: FakeApi) -> None:
+    """What was spent before midnight counts, though a new day has begun."""
+    clock = MovedClock()
+
+    def pass_a_day(*_: object) -> None:
+        clock.hand.now += timedelta(days=1)
+
+    async with talking(tmp_path, api) as t:
+        use(t, clock)
+        for year in (2024, 2025):
+            lines = [
+                {"type": "message", "conversation": str(year), "role": "user", "content": text,
+                 "created_at": f"{year}-03-01T09:00:00Z"}
+                for text in facts(3, start=year)
+            ]  # fmt: skip
+            (tmp_path / "past.jsonl").write_text("\n".join(map(json.dumps, lines)))
+            await t.companion.store.call(import_file, tmp_path / "past.jsonl", clock)
+        model = t.companion.models.worker
+        plan = await t.companion.store.call(
+            lambda db: plan_observe(
+                Context(db, t.companion.settings, t.companion.memory_config), model
+            )
+        )
+        done = await observe(t.companion, plan, 0.000001, pass_a_day)
+    assert (done.messages, done.messages_left) == (3, 3)
 
 
 @pytest.mark.parametrize("first", [YEAR, -YEAR])

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sqlite3
+from operator import mul
 from pathlib import Path
 
 import pytest
@@ -228,6 +229,23 @@ async def test_rounds_are_bounded(tmp_path: Path, api: FakeApi) -> None:
         assert (await t.say("Stop.")).complete
     assert len(api.of("chat")) < 12
     assert {r.status for r in api.of("chat")} == {200}
+
+
+async def test_each_round_is_priced_by_itself(tmp_path: Path, api: FakeApi) -> None:
+    """The price of a long prompt is not that of several short ones."""
+    api.enqueue("chat", call("recall", query="codes"), "None.")
+    async with talking(tmp_path, api, CONSTRUCT_MODEL="claude-haiku-5-5") as t:
+        await t.say("word " * 50_000)
+        row = await t.companion.store.call(
+            lambda db: db.execute(
+                """SELECT cost_usd, input_tokens, cache_write_tokens, cache_read_tokens,
+                   output_tokens FROM usage WHERE purpose = 'chat'"""
+            ).fetchone()
+        )
+    cost, *tokens = row
+    assert sum(tokens) > 100_000
+    prices = (0.10, 0.125, 0.01, 0.50)
+    assert cost == pytest.approx(sum(map(mul, tokens, prices)) / 1_000_000)
 
 
 async def test_an_interrupt_between_rounds_leaves_a_sound_history(

@@ -1,6 +1,6 @@
 """The lines around the prompt: replies and notes above it, the toolbar below it.
 
-No I/O: each part is a function of its state and the terminal's width.
+No I/O: each part is a function of its state, the terminal's width and the time.
 """
 
 import time
@@ -21,6 +21,8 @@ _SHOW_SECONDS_FROM = 2
 """Seconds of waiting after which the time is shown too."""
 _MAX_QUEUED = 3
 """Lines waiting to be sent that are shown."""
+_MIN_QUEUED_WIDTH = 3
+"""Columns of a queued line that are shown, however narrow the terminal is."""
 _TAKE_BACK = " · ↑ takes it back"
 _MAX_CHIPS = 4
 """Attached files that are shown, the newest ones."""
@@ -96,7 +98,7 @@ class Live:
                 yield ellipsized(f"queued: {line.text}", width)
             if len(before) >= _MAX_QUEUED:
                 yield f"and {len(before) - _MAX_QUEUED + 1} more"
-            room = max(_MAX_QUEUED, width - len(_TAKE_BACK))
+            room = max(_MIN_QUEUED_WIDTH, width - len(_TAKE_BACK))
             yield ellipsized(f"queued: {last.text}", room) + _TAKE_BACK
         if self.hint:
             yield ellipsized(self.hint, width)

@@ -40,11 +40,14 @@ class BackgroundWork:
 
     @property
     def busy(self) -> bool:
-        """Whether a job is running or waits."""
+        """Whether a job is running or waiting."""
         return self._working is not None and not self._working.done()
 
     def add(self, job: Job) -> None:
-        """Queue a job, once however often it is added."""
+        """Queue a job unless it is already queued, and update the search indexes.
+
+        If the chat does not learn, only the indexes are updated.
+        """
         if self._learns:
             self._jobs[job] = None
         if self._jobs and not self.busy:
@@ -53,7 +56,10 @@ class BackgroundWork:
             self._indexing = asyncio.create_task(self._index(), name="indexes")
 
     async def finish(self, seconds: float | None = None) -> bool:
-        """Wait at most `seconds` for all jobs. Return whether all were done."""
+        """Wait at most `seconds` for all jobs, then stop what is left.
+
+        Returns whether all were done.
+        """
         try:
             async with asyncio.timeout(seconds):
                 while self._working is not None and not self._working.done():
@@ -92,7 +98,7 @@ class BackgroundWork:
                 await asyncio.sleep(_PAUSE_SECONDS)
         except ConstructError as error:
             self._report(error)
-        except Exception as error:  # noqa: BLE001 - without a vector words are found; segments are only slower
+        except Exception as error:  # noqa: BLE001 - without vectors words are still found; unmerged segments are only slower
             log.warning("the indexes were left as they are: %s", type(error).__name__)
 
     def _report(self, error: Exception) -> None:

@@ -20,7 +20,7 @@ _DETACH_BEFORE = r"/detach\s+(?=\S)"
 _DETACH_AFTER = r"(?<=\S)\s+/detach\s*\Z"
 """`/detach` after a message."""
 _MAX_OFFERED = 8
-"""The most pasted paths that are offered as attachments; of more, none is."""
+"""The most pasted paths that are offered as attachments. If there are more, none is offered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Mention:
 
     @property
     def is_path(self) -> bool:
-        """Whether a file is meant, and no name such as `@rosa`."""
+        """Whether a file is meant rather than a name such as `@rosa`."""
         return re.match(_PATH, self.path.rstrip(_PUNCTUATION), re.IGNORECASE) is not None
 
 
@@ -107,8 +107,8 @@ def pasted_paths(text: str) -> list[str]:
         words = [_path_of(word) for word in shlex.split(text)]
     except ValueError:  # an apostrophe, an open quotation mark
         words = []
-    if all(words) and 0 < len(words) <= _MAX_OFFERED:
-        return words
+    if words and all(words):
+        return words if len(words) <= _MAX_OFFERED else []
     return [path] if (path := _path_of(text)) else []  # some terminals quote nothing
 
 

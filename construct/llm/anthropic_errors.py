@@ -111,7 +111,7 @@ _ERRNO = re.compile(r"^\[Errno -?\d+\] ")
 
 
 def unreachable(end: Endpoint, error: BaseException, *, may_retry: bool = True) -> Failure:
-    """Return the failure to connect.
+    """Return the failure for a server that cannot be reached.
 
     Pass `may_retry=False` if it took long, since another try would take as long again.
     """
@@ -237,7 +237,7 @@ def _rejected(end: Endpoint, status: int, quoted: str) -> str:
 
 
 def _error_of(body: object) -> Mapping[str, Any]:
-    """Return the `error` object of a body. A body that is not JSON becomes its message."""
+    """Return the `error` object of a body. Plain text becomes its message; HTML is ignored."""
     if isinstance(body, dict):
         inner = body.get("error", body)
         return inner if isinstance(inner, dict) else {"message": inner}

@@ -13,7 +13,7 @@ LONGEST_WAIT = 2_000
 async def collect(stream: ReplyStream, request: WorkRequest, who: str) -> WorkReply:
     """Read a stream until it ends or `request.hopeless` gives up on it; return the answer.
 
-    `who` is the model's name for messages. Raises the stream's ModelError, or
+    `who` names the model or its server in error messages. Raises the stream's ModelError, or
     ModelBrokenError, when nothing arrived.
     """
     reply = stream.reply

@@ -27,8 +27,9 @@ def edit(db: sqlite3.Connection, observation_id: int, text: str, clock: Clock) -
 
     The new observation has all messages of the old one as sources, and no worker may
     overrule it. It keeps the day, unless the new words name another one, and a plan stays
-    a plan, unless the new words are in the past tense. Raises UsageError for text without
-    a word, ConstructError if the observation has already been replaced.
+    a plan, unless the new words are in the past tense. Any other stance becomes stated.
+    Raises UsageError for text without a word, ConstructError if the observation is
+    superseded.
     """
     content = one_line(storable(text))
     if not words(content):
@@ -52,7 +53,7 @@ def settle(db: sqlite3.Connection, observation_id: int, outcome: Settled, clock:
     """Mark a plan as done or cancelled. Return the new observation's id.
 
     This is an edit by the user. The observation keeps its day and is no longer due.
-    Raises ConstructError if it has already been replaced.
+    Raises ConstructError if it is superseded.
     """
     with transaction(db):
         old = in_force(db, observation_id)
@@ -63,8 +64,8 @@ def settle(db: sqlite3.Connection, observation_id: int, outcome: Settled, clock:
 def move(db: sqlite3.Connection, observation_id: int, when: str, clock: Clock) -> int:
     """Move a plan to another day, month or year. Return the new observation's id.
 
-    This is an edit by the user. Raises ConstructError if the observation has
-    already been replaced.
+    This is an edit by the user. Raises ConstructError if the observation is
+    superseded.
     """
     with transaction(db):
         old = in_force(db, observation_id)
@@ -122,7 +123,7 @@ def lost_terms(old: str, new: str) -> list[str]:
 def pin(db: sqlite3.Connection, observation_id: int, *, off: bool = False) -> Observation:
     """Pin an observation: no reflector changes it, and it comes first in the budget.
 
-    `off` unpins it. Raises ConstructError if it has already been replaced.
+    `off` unpins it. Raises ConstructError if it is superseded.
     """
     with transaction(db):
         in_force(db, observation_id)
@@ -133,7 +134,8 @@ def pin(db: sqlite3.Connection, observation_id: int, *, off: bool = False) -> Ob
 def in_force(db: sqlite3.Connection, observation_id: int) -> Observation:
     """Return an observation that is active or pending.
 
-    Raises ConstructError if it is superseded, with the ids of what replaced it.
+    Raises ConstructError if it is superseded; the message names what replaced it, if
+    anything did.
     """
     observation = observations.observation(db, observation_id)
     if observation.state != "superseded":
@@ -152,10 +154,11 @@ def in_force(db: sqlite3.Connection, observation_id: int) -> Observation:
 
 
 def _day_meant(old: Observation, content: str, today: date) -> str | None:
-    """Return the day that the new text refers to: the old day, unless it names another.
+    """Return the day or month that the new text refers to.
 
-    A day that the old text named too is not another one, even if "on Friday" would mean
-    a different day by now.
+    That is the old day, unless the new text names another. A day that the old text named
+    too is another one only if the new text leaves the old day out. Words such as "on
+    Friday" that the old text had too keep their meaning from then.
     """
     observed_on = date.fromisoformat(old.observation_date)
     old_day = old.referenced_date
@@ -168,7 +171,8 @@ def _day_meant(old: Observation, content: str, today: date) -> str | None:
         return others[0]
     if new_days and old_day in days_of_old_text:
         # The new text leaves the old day out, and names another that the old text named too.
-        return new_days[0]
+        kept = [day for day in _days_in(content, observed_on) if day in days_of_old_text]
+        return (kept or new_days)[0]
     if old_day and not new_days:
         known_months = (*_months_in(old.content), old_day[:7])
         other_months = [month for month in _months_in(content) if month not in known_months]

@@ -213,7 +213,10 @@ def _is_allowed(ctx: Context, allowed: Access, reference: Reference) -> bool:
 
 
 def _messages_behind(ctx: Context, entry: Entry, filters: Filters) -> Sequence[Entry]:
-    """Return the messages that an entry was drawn from; the entry itself if there are none."""
+    """Return the messages behind an entry that may be read.
+
+    A message, or a memory without an observation, is returned itself.
+    """
     observation_id: int | None = entry.id
     if entry.kind == ItemKind.MEMORY:
         observation_id = memories.get_memory(ctx.db, entry.id).observation_id

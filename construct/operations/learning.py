@@ -38,7 +38,7 @@ class CompactResult:
 
 
 async def compact(companion: Companion, conversation_id: int) -> CompactResult:
-    """Observe, compact and reflect a conversation now.
+    """Run the observer and the reflector on a conversation now, and compact it.
 
     Raises UsageError if learning is switched off.
     """
@@ -105,12 +105,14 @@ async def observe(
     """
     done = Observed(messages_left=plan.messages)
     before = await companion.store.call(spent_on_memory)
-    if budget is not None:
-        limit = await companion.store.call(spent_today, companion.memory_config) + budget
-        companion.worker.config = replace(companion.memory_config, daily_usd=limit)
     advance("Observing", 0, plan.messages)
     for waiting in plan.backlogs:
-        while done.stopped is None and (step := await _step(companion, waiting.conversation_id)):
+        while done.stopped is None:
+            if budget is not None:
+                await companion.store.call(_limit_to, companion, before + budget)
+            step = await _step(companion, waiting.conversation_id)
+            if step is None:
+                break
             done = Observed(
                 done.messages + step.messages,
                 done.observations + step.observations,
@@ -123,8 +125,18 @@ async def observe(
     return replace(done, cost_usd=await companion.store.call(spent_on_memory) - before)
 
 
+def _limit_to(db: sqlite3.Connection, companion: Companion, total: float) -> None:
+    """Set the daily limit to what is left until memory work has cost `total` dollars in all.
+
+    Done before every step, since the daily sum begins again at midnight.
+    """
+    left = total - spent_on_memory(db)
+    limit = spent_today(db, companion.memory_config) + left
+    companion.worker.config = replace(companion.memory_config, daily_usd=limit)
+
+
 async def _step(companion: Companion, conversation_id: int) -> Observed | None:
-    """Observe the next batch of a conversation; None if nothing is left of it."""
+    """Observe the next batch of a conversation; None if nothing in it is left to observe."""
     store, worker, model = companion.store, companion.worker, companion.models.worker
     if model is not None and await store.call(is_over_limit, worker.config):
         reason = "the spending limit was reached. Pass a higher --budget, or try again tomorrow"

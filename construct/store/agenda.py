@@ -77,9 +77,12 @@ def revised_at(db: sqlite3.Connection, observation_id: int) -> str:
     """Return when an observation was made, or last brought back by an undo."""
     row = db.execute(
         """SELECT max(created_at, ifnull((
-               SELECT max(reverted_at) FROM observation_replaced AS r
-               JOIN cycles ON cycles.id = r.cycle_id WHERE r.replaced_id = observations.id), ''))
-           FROM observations WHERE id = ?""",
-        (observation_id,),
+               SELECT max(reverted_at) FROM cycles WHERE id IN (
+                   SELECT cycle_id FROM observation_replaced WHERE replaced_id = :id
+                   UNION SELECT reflection.cycle_id FROM observation_sources
+                   JOIN observations AS reflection ON reflection.id = observation_id
+                   WHERE source_id = :id)), ''))
+           FROM observations WHERE id = :id""",
+        {"id": observation_id},
     ).fetchone()
     return str(row[0])

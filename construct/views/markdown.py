@@ -149,7 +149,7 @@ class MarkdownStream:
     def _flush(self, *, before_new_block: bool = False) -> str:
         """Render the units that are final.
 
-        `before_new_block` means that a paragraph is known to begin after the lines.
+        `before_new_block` means that a new block is known to begin after the lines.
         """
         units = parse([*self._lines, "x"] if before_new_block else self._lines, self._item)
         done, rest = self._final(units, before_new_block=before_new_block)

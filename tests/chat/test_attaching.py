@@ -364,6 +364,7 @@ def test_a_path_being_typed(typed: str, path: str | None) -> None:
         ("/a\n/b", []),
         ("https://a/b.png", []),
         ("file://", []),
+        ("/a " * 9, []),
         ("", []),
     ],
 )

@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 from icalendar import Calendar
 
+from construct.memory.undo import undo
 from construct.operations.agenda import Agenda
+from construct.store.agenda import revised_at
 from construct.store.records import Observation
 from construct.views.agenda import agenda_view
 from construct.views.console import to_text
@@ -211,6 +213,15 @@ def _observation(life: Life, id: int) -> Observation:
     from construct.store.observations import observation
 
     return observation(life.db, id)
+
+
+def test_an_undone_reflection_revises_what_it_was_made_from(life: Life) -> None:
+    """A calendar takes the event for newer than that of the reflection."""
+    old = plan(life, life.talk(), "User sees Ana and Zoe", "2026-03-04")
+    (new,) = life.reflect(("User sees Ana and Zoe", [old]))
+    life.pass_days(1)
+    undo(life.db, life.clock)
+    assert revised_at(life.db, old.id) > revised_at(life.db, new.id)
 
 
 def test_events_that_began_alike_are_still_two(program: Program, life: Life) -> None:

@@ -103,6 +103,17 @@ def test_a_day_that_was_counted_from_then_is_not_counted_from_now(life: Life) ->
     assert rows.observation(life.db, new).referenced_date == "2026-03-06"
 
 
+def test_a_day_named_then_is_meant_as_it_was_then(life: Life) -> None:
+    """It counts too when it is left in place of the day that the line had."""
+    here = life.talk()
+    said = life.exchange(here, "Dentist on 2026-03-10, Rosa visits on Friday")
+    fact = replace(stated(said.content, [said.id]), referenced_date="2026-03-10")
+    (old,) = life.observe(here, fact)
+    life.pass_days(16)
+    new = edit(life.db, old.id, "Rosa visits on Friday", life.clock)
+    assert rows.observation(life.db, new).referenced_date == "2026-03-06"
+
+
 def test_a_plan_stays_a_plan(life: Life) -> None:
     """Unless the user's words tell that it is past."""
     here = life.talk()

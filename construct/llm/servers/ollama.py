@@ -15,8 +15,8 @@ from construct.llm.servers.asking import at, at_once, count, entries, name_of
 from construct.llm.servers.types import Ask, FoundModel, Kind
 
 _SOURCE = "ollama"
-_UNSAID_WINDOW = 4_096
-"""The window Ollama gives a model with less than 24 GB of graphics memory."""
+_DEFAULT_WINDOW = 4_096
+"""The window that Ollama gives a model on a machine with less than 24 GB of graphics memory."""
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d+)\s*$", re.MULTILINE)
 
 
@@ -75,8 +75,8 @@ def _configured_window(shown: Any) -> int:
         for key, value in (facts.items() if isinstance(facts, dict) else ())
         if key.endswith(".context_length")
     ]
-    wanted = int(configured[1]) if configured else _UNSAID_WINDOW
-    return min(wanted, next(filter(None, largest), wanted)) or _UNSAID_WINDOW
+    wanted = int(configured[1]) if configured else _DEFAULT_WINDOW
+    return min(wanted, next(filter(None, largest), wanted)) or _DEFAULT_WINDOW
 
 
 def _can_chat(shown: Any) -> bool:

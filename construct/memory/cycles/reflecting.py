@@ -25,7 +25,7 @@ from construct.store.records import Observation
 from construct.vocabulary import CycleKind, CycleStatus, Step
 
 _MAX_SHARE_LEFT = 0.75
-"""Share of the tokens. If a reflection leaves more, the next waits until there are more notes."""
+"""Share of the tokens. If a reflection leaves more, the next waits for more observations."""
 
 
 async def run_reflector(runner: CycleRunner, conversation_id: int) -> Reflection | None:
@@ -40,7 +40,7 @@ async def run_reflector(runner: CycleRunner, conversation_id: int) -> Reflection
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """The notes a reflector reads, each with the time of its newest message."""
+    """The observations a reflector reads, each with the time of its newest message."""
 
     given: list[Observation]
     said: Said
@@ -59,7 +59,7 @@ class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
         active = stored_observations.active_in_scope(db, reach(db, scope, self.conversation_id))
         if scope == "conversation":
             active = condensable(db, self.conversation_id, active)
-        # A new line made from notes the user asked to forget would keep their content.
+        # A new line made from observations the user asked to forget would keep their content.
         unwanted = forget_requests.not_yet_withheld(db)
         active = [o for o in active if o.id not in unwanted]
         # Without a model, reading everything each time costs nothing.
@@ -122,7 +122,7 @@ class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
 
 
 def _notes(found: Reflection, given: Sequence[Observation]) -> list[str]:
-    """Describe the refused proposals, with the beginning of each note that stays."""
+    """Return the cycle's notes on refused proposals, with the start of each observation kept."""
     contents = {o.id: o.content[: provenance.NOTED_LENGTH] for o in given}
     return [
         f"refused: {refusal.proposal[:200]} ({refusal.reason}); kept: "
