@@ -211,12 +211,16 @@ class Chat:
     async def use_model(self, name: str) -> None:
         """Continue with another model.
 
-        Raises NotConfiguredError when it cannot be reached.
+        Raises NotConfiguredError if its provider is not set up, UsageError if a setting is
+        wrong.
         """
         before = self.companion.models
         found = await asyncio.to_thread(all_models, self.settings)
         here = next((m for m in found if m.answers_to(name) and m.source in ON_THIS_MACHINE), None)
-        chosen = before.with_model(name) if here is None else before.with_found(here)
+        if here is not None:
+            chosen = before.with_found(here)
+        else:  # in a thread: a server may be asked for the model's window
+            chosen = await asyncio.to_thread(before.with_model, name)
         self.companion.use_models(chosen)
         if before.main not in {self.companion.models.main, before.worker}:
             await before.main.close()
@@ -306,7 +310,7 @@ class Chat:
             self._session_id = cycles.open_session(db, self.conversation_id)
 
     def _close_session(self, db: sqlite3.Connection) -> None:
-        """Close the session, also one opened after the chat stopped waiting for it."""
+        """Close the session, even if `start` was cancelled while it was being opened."""
         if self._session_id is not None:
             with patience(db, _SESSION_PATIENCE_SECONDS):
                 cycles.close_session(db, self._session_id)

@@ -114,12 +114,13 @@ async def read_lines(descriptor: int) -> AsyncIterator[str]:
 def _read(descriptor: int, put: Callable[[str | None], None], room: threading.Semaphore) -> None:
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     rest = ""
-    with suppress(OSError, RuntimeError):  # the terminal is gone; the loop is closed
-        while chunk := os.read(descriptor, _CHUNK):
-            *whole, rest = (rest + decoder.decode(chunk)).split("\n")
-            for line in whole:
-                room.acquire()
-                put(line.removesuffix("\r"))
+    with suppress(RuntimeError):  # the loop is closed
+        with suppress(OSError):  # the terminal is gone
+            while chunk := os.read(descriptor, _CHUNK):
+                *whole, rest = (rest + decoder.decode(chunk)).split("\n")
+                for line in whole:
+                    room.acquire()
+                    put(line.removesuffix("\r"))
         rest += decoder.decode(b"", final=True)
         if rest:
             put(rest)

@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
@@ -92,11 +93,12 @@ def _release_freed_memory() -> None:
     Loading the model leaves 50 MB of it.
     """
     if sys.platform == "linux":
-        import ctypes
+        with suppress(ImportError, OSError):  # no ctypes, or a program without libraries
+            import ctypes
 
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-        if trim is not None:
-            trim(0)
+            trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+            if trim is not None:
+                trim(0)
 
 
 class Embedder:

@@ -56,7 +56,7 @@ class Models:
         """Return a copy with another main model, from any configured provider.
 
         Does not close the old one. Raises NotConfiguredError if the provider of that
-        model is not set up.
+        model is not set up, UsageError if a setting is wrong.
         """
         if _is_local(name):
             known = [m for m in (self.main, self.worker) if m is not None]

@@ -136,7 +136,7 @@ def _later_events(db: sqlite3.Connection, o: Observation) -> Iterator[LifeEvent]
     successors = provenance.successor_history(db, o.id)
     for successor in successors:
         yield _succession_event(successor)
-        cycle = successor.cycle
+    for cycle in {s.cycle.id: s.cycle for s in successors}.values():
         if cycle.status == CycleStatus.REVERTED and cycle.reverted_at:
             yield LifeEvent(cycle.reverted_at, "undone", _taken_back(cycle))
     for at, note in provenance.notes_quoting(db, o.content):

@@ -59,8 +59,8 @@ def undo(db: sqlite3.Connection, clock: Clock, planned: Undone | None = None) ->
     the cycle had ended, which are undone with it. `planned`: the result of `plan_undo`;
     exactly its cycles are undone.
 
-    Raises NotFoundError when there is nothing to undo, ConstructError when there are
-    cycles newer than the planned ones.
+    Raises NotFoundError when there is nothing to undo, ConstructError when it
+    would no longer undo exactly the planned cycles.
     """
     with transaction(db):
         undone = _undo(db, clock)
@@ -125,7 +125,7 @@ def _revert(db: sqlite3.Connection, cycle: Cycle, now: str) -> Undone:
     relations = revert_graph(db, cycle.id) if cycle.kind == CycleKind.GRAPH else 0
     reverting.swap_observations(db, cycle, now)
     if not made:
-        # If the cycle made some, superseding them has the blocks chosen anew anyway.
+        # If the cycle made some, superseding them already causes that.
         show_again(db, superseded)
     last_message = None
     if cycle.kind == CycleKind.OBSERVER and cycle.conversation_id is not None:
@@ -150,7 +150,10 @@ def _revert(db: sqlite3.Connection, cycle: Cycle, now: str) -> Undone:
 
 
 def _lower_watermarks(db: sqlite3.Connection, conversation_id: int, first: int, now: str) -> None:
-    """Set each watermark at or past the message `first` to the message before it."""
+    """Set each watermark at or past the message `first` to the message before it.
+
+    Also clears the current task and the suggested response.
+    """
     message_before = reverting.live_message_before(db, conversation_id, first)
     for name, message_id in asdict(get_watermarks(db, conversation_id)).items():
         if message_id >= first:

@@ -125,7 +125,7 @@ def _copy_before_migration(settings: Settings) -> list[Check]:
 
 
 def _meaning(db: sqlite3.Connection, settings: Settings) -> Check:
-    """Report whether search uses meaning too. Words alone are no failure."""
+    """Report whether search also uses meaning. Searching by words alone is not a failure."""
     try:
         if meaning_for(settings) is None:
             return Check("meaning", True, by_words_alone())

@@ -103,7 +103,7 @@ class Generations:
     kept_back: tuple[str, ...]
     """Changes that the newest reflector runs proposed but did not make, with the reason."""
     left_out: int = 0
-    """How many notes the user's rules have kept out of the memory."""
+    """How many observations the user's rules have kept out of the memory."""
 
 
 def generations(ctx: Context) -> Generations:

@@ -86,7 +86,7 @@ class Work:
     has_price: bool = True
     """Whether the worker's prices are known: those of a local one are not."""
     left_out: int = 0
-    """How many notes the user's rules have kept out of the memory."""
+    """How many observations the user's rules have kept out of the memory."""
 
     @property
     def is_limited(self) -> bool:

@@ -37,8 +37,8 @@ def left_out_note(count: int) -> str:
 
 
 def count_left_out(db: sqlite3.Connection) -> int:
-    """Return how many texts the rules have kept out of the memory, from the cycles' notes."""
+    """Return how many observations the rules have kept out, from the cycles' notes."""
     query = """SELECT value FROM cycles, json_each(cycles.notes)
-               WHERE instr(notes, :prefix) AND instr(value, :prefix) = 1"""
+               WHERE kind <> 'graph' AND instr(notes, :prefix) AND instr(value, :prefix) = 1"""
     notes = column(db, query, {"prefix": _NOTE_PREFIX})
     return sum(int(note.removeprefix(_NOTE_PREFIX)) for note in notes)

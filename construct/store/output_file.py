@@ -82,13 +82,14 @@ def refuse_foreign_file(target: Path) -> None:
     """Raise UsageError for a file with content that Construct did not write."""
     if target.is_file() and not _is_ours(target):
         advice = "Pass --force to replace it, or name another file with -o."
-        if _beginning(target).startswith(MAGIC):  # --force does not replace it with text
-            advice = "Name another file with -o."
+        with suppress(OSError):
+            if _beginning(target) == MAGIC:  # --force does not replace it with text
+                advice = "Name another file with -o."
         raise UsageError(f"{target} was not written by Construct.\n{advice}")
 
 
 def _beginning(path: Path) -> bytes:
-    with suppress(OSError), path.open("rb") as file:
+    with suppress(FileNotFoundError), path.open("rb") as file:
         return file.read(len(MAGIC))
     return b""
 

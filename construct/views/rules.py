@@ -25,7 +25,7 @@ def forbidden_view(word: str) -> str:
 
 
 def left_out_view(count: int, *, in_shell: bool = False) -> str:
-    """Return how many notes the rules have left out, and how to open the rules."""
+    """Return how many observations the rules have left out, and how to open the rules."""
     where = "In a chat, /rules" if in_shell else "/rules"
     return (
         f"Your rules have left out {counted(count, 'observation')} so far. {where} opens the rules."

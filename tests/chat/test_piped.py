@@ -293,6 +293,13 @@ async def test_lines_of_any_length_and_in_pieces() -> None:
     os.close(reading)
 
 
+async def test_what_cannot_be_read_ends_the_lines(tmp_path: Path) -> None:
+    """Such as a folder, or a terminal that is gone."""
+    reading = os.open(tmp_path, os.O_RDONLY)
+    assert [line async for line in read_lines(reading)] == []
+    os.close(reading)
+
+
 async def test_reading_does_not_run_away() -> None:
     """No more than a few lines are read before they are wanted."""
     reading, writing = os.pipe()

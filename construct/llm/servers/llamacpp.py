@@ -1,7 +1,8 @@
 """The llama.cpp server: the Messages API at `/v1/messages` (start it with `--jinja`).
 
-`/props` gives the window of one slot, which is what a request can use. It does not read
-`output_config`, caches prompts by itself, and reports them as cache reads.
+`/props` gives the window of one slot, which is what a request can use. The server
+ignores `output_config`. It caches prompts on its own and reports the cached tokens as
+cache reads.
 """
 
 from dataclasses import replace
@@ -15,7 +16,10 @@ _OWNER = "llamacpp"
 
 
 def find(ask: Ask, base_url: str) -> list[FoundModel] | None:
-    """List the server's models. There is one, unless it runs as a router."""
+    """List the server's models, or return None if it is not a llama.cpp server.
+
+    There is one model, unless the server runs as a router.
+    """
     answer = ask("/v1/models")
     props = ask("/props") if entries(answer, "data") else None
     if not (owned_by(answer, _OWNER) or at(props, "default_generation_settings")):

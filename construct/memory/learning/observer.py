@@ -221,11 +221,16 @@ async def _completed_by_rule(broken: Extraction | None, reading: Reading) -> Ext
 
     The extractive worker continues at the last message that the answer cites.
     """
-    if broken is None:
+    if broken is None or _is_empty(broken):
         return await asyncio.to_thread(extract, reading.messages, reading.clock)
     last_named = max((i for o in broken.observations for i in o.sources), default=0)
     rest = [m for m in reading.messages if m.id >= last_named]
     return joined([broken, await asyncio.to_thread(extract, rest, reading.clock)])
+
+
+def _is_empty(answer: Extraction) -> bool:
+    texts = (answer.title, answer.current_task, answer.suggested_response)
+    return not (answer.says_something or answer.withdrawn or any(t is not None for t in texts))
 
 
 async def _attempt(

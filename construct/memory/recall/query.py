@@ -19,7 +19,7 @@ MAX_WORDS = 48
 MAX_PAIRED = 6
 """Words that `gated` looks for in pairs."""
 _WORD_BREAK = 40
-"""Characters within which the end of an excerpt is moved to a space."""
+"""How many characters either end of an excerpt may move, to fall on a space."""
 
 # `"next week"`, in the quotation marks of several languages
 _PHRASE = re.compile(r'"([^"]*)"|“([^”]*)”|«([^»]*)»|„([^“”]*)[“”]')
@@ -254,8 +254,10 @@ def excerpt(text: str, words: Sequence[str], size: int, pieces: Sequence[str] = 
     starts = [max(0, position - size // 4) for position in positions] or [0]
     start = max(starts, key=words_from)
     end = min(len(line), start + size)
-    if start and " " in line[start : start + _WORD_BREAK]:
+    # The match begins `size // 4` characters after the start, and must stay in the excerpt.
+    reach = min(_WORD_BREAK, size // 4)
+    if start and " " in line[start : start + reach]:
         start = line.find(" ", start) + 1
-    if end < len(line) and " " in line[end - _WORD_BREAK : end]:
+    if end < len(line) and " " in line[end - reach : end]:
         end = line.rfind(" ", start, end)
     return ("…" if start else "") + line[start:end] + ("…" if end < len(line) else "")

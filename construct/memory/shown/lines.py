@@ -20,7 +20,7 @@ from construct.vocabulary import Priority, Stance
 
 PRIORITIES = tuple(Priority)
 STANCES = tuple(Stance)
-"""If a line has several stances, the last of these counts."""
+"""In order of precedence: if a line has several, the one latest in this tuple counts."""
 SIGNS: Mapping[str, str] = {Priority.HIGH: "!", Priority.MEDIUM: "-", Priority.LOW: "~"}
 MAX_REPLACED = 3
 """The most notes that one line can make outdated."""

@@ -307,6 +307,19 @@ async def test_what_still_fails_is_read_by_rule(tmp_path: Path, api: FakeApi) ->
         assert len(api.of("observer")) == 4
 
 
+async def test_a_broken_answer_without_a_line_leaves_the_work_to_the_rules(
+    tmp_path: Path, api: FakeApi
+) -> None:
+    """The cycle names the extractive worker, not the model that said nothing."""
+    api.observer = lambda _body: "<observations>\n"
+    async with talking(tmp_path, api) as t:
+        await t.say("I have a cat called Mia.")
+        await t.companion.worker.run_now(t.id)
+        assert await states(t)
+        made = await query(t, "SELECT model FROM cycles WHERE kind = 'observer'")
+        assert made == [("extractive",)]
+
+
 async def test_whole_lines_of_a_broken_answer_count(tmp_path: Path, api: FakeApi) -> None:
     """The whole lines of a broken answer count.
 

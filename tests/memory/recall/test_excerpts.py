@@ -49,3 +49,9 @@ def test_a_word_may_stand_very_often_in_a_long_text() -> None:
     """What it takes grows with the text only: by its square this would take minutes."""
     text = f"{'a heron ' * 40_000}{'heron ' * 1_000}"
     assert excerpt(text, ["heron"], SIZE).strip("…").split() == ["heron"] * 39
+
+
+def test_a_short_excerpt_of_text_without_spaces_keeps_the_match() -> None:
+    """The start is not moved past the match to reach a space."""
+    text = "あ" * 100 + "。heron。" + "あ" * 5 + " " + "い" * 100
+    assert "heron" in excerpt(text, ["heron"], 60)
