@@ -21,7 +21,7 @@ from construct.store import backlog, cycles
 from construct.store.backlog import Backlog
 from construct.store.database import transaction
 from construct.store.usage import spent_on_memory
-from construct.vocabulary import CycleKind
+from construct.vocabulary import CycleKind, CycleStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +162,20 @@ async def _step(companion: Companion, conversation_id: int) -> Observed | None:
         )
     fallback = None
     if model is not None:
-        fallback = await store.call(fallback_reason, conversation_id, worker.config)
+        fallback = await store.call(_why_unanswered, conversation_id, worker.config)
     return Observed(messages, observations, stopped=fallback)
+
+
+def _why_unanswered(
+    db: sqlite3.Connection, conversation_id: int, config: MemoryConfig
+) -> str | None:
+    """Return why no model answered for the newest batch; None if one did.
+
+    An unusable answer is no reason to stop: the next batch may get a better one.
+    """
+    cycle = cycles.last_cycle(db, CycleKind.OBSERVER, conversation_id, (CycleStatus.SUCCEEDED,))
+    answered = cycle is not None and cycle.output_tokens
+    return None if answered else fallback_reason(db, conversation_id, config)
 
 
 def _is_being_observed(db: sqlite3.Connection, conversation_id: int, config: MemoryConfig) -> bool:

@@ -14,7 +14,7 @@ from construct.store.conversations import get_watermarks, note_request
 from construct.store.database import open_database
 from construct.store.messages import NewMessage, add_message, messages_of, prompt_history
 from tests.support.emulator import Emulator
-from tests.support.fake_api import FakeApi, faults
+from tests.support.fake_api import FakeApi, adversarial, faults
 from tests.support.fake_types import Answer, Json
 from tests.support.program import Program
 
@@ -122,6 +122,13 @@ def test_a_worker_that_fails_ends_it(past: Program, api: FakeApi) -> None:
     done = past.json("observe", "--yes")
     assert (done["messages"], done["messages_left"]) == (6, 6)
     assert "the worker model failed" in done["stopped"]
+
+
+def test_unusable_answers_do_not_end_it(past: Program, api: FakeApi) -> None:
+    """Fixed rules read that batch, and the next one is given to the model again."""
+    api.enqueue("observer", *[adversarial.prose] * 4)
+    done = past.json("observe", "--yes")
+    assert (done["messages"], done["messages_left"], done["stopped"]) == (12, 0, None)
 
 
 def test_it_asks_first(past: Program, api: FakeApi) -> None:

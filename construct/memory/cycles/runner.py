@@ -40,13 +40,14 @@ class StepReport:
     """The number of observations made or condensed."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RunningCycle(Generic[Batch]):
     """A started cycle, its input and its calls so far."""
 
     id: int
     batch: Batch
     account: Account
+    has_ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ class CycleRunner:
 
     @asynccontextmanager
     async def reporting_without_counts(self) -> AsyncIterator[None]:
-        """Report steps without counts in the block, because its caller returns the counts."""
+        """Inside the block, report steps without counts: the code that uses it returns them."""
         report = self.report
         self.report = lambda progress: report(replace(progress, count=0))
         try:
@@ -145,7 +146,8 @@ class CycleRunner:
     async def run(self, job: CycleJob[Batch, Found, Result]) -> Result | None:
         """Run a cycle to its end.
 
-        None when there is nothing to do, or another process is running such a cycle.
+        None when there is nothing to do, when such a cycle is already running, or when the
+        input changed and `give_up` has no result.
         """
         # If cancelled while the cycle begins, wait until it has begun, to abandon it too.
         beginning = asyncio.ensure_future(self.store.call(self._begin, job))
@@ -202,6 +204,7 @@ class CycleRunner:
                 cycle.account.problems.append("what it was based on has changed in the meantime")
                 outcome = job.give_up(db, cycle.batch, found)
             self._finish(db, job, cycle, outcome)
+        cycle.has_ended = True
         return outcome
 
     def _abandon(
@@ -210,6 +213,8 @@ class CycleRunner:
         job: CycleJob[Batch, Found, Result],
         cycle: RunningCycle[Batch],
     ) -> None:
+        if cycle.has_ended:  # cancelled while it ended, which is done to the end
+            return
         with transaction(db):
             self._finish(db, job, cycle, Outcome(status=CycleStatus.ABANDONED))
 

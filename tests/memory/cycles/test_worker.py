@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import sqlite3
 import time
 from contextlib import closing
 from pathlib import Path
@@ -18,6 +19,7 @@ from construct.store.database import open_database, transaction
 from construct.store.messages import NewMessage, add_message, last_message_id
 from construct.store.observations import Count
 from construct.tokens import Usage
+from tests.support import fake_worker
 from tests.support.fake_api import FakeApi, adversarial, faults
 from tests.support.fake_types import Answer, Json
 from tests.support.talks import LOW, Talk, facts, talking
@@ -297,6 +299,36 @@ async def test_the_calls_of_cancelled_work_are_booked_all_the_same(
         assert await t.companion.store.call(lambda db: db.execute(booked).fetchall()) == [
             ("abandoned", 2, "observer")
         ]
+
+
+async def test_work_cancelled_while_it_is_stored_is_booked_once(
+    tmp_path: Path, api: FakeApi
+) -> None:
+    """It is stored to the end, and its calls are not booked a second time."""
+
+    def answers(body: Json) -> Answer:
+        held.execute("BEGIN IMMEDIATE")  # the cycle cannot end before this does
+        return fake_worker.observer(body)
+
+    api.enqueue("observer", answers)
+    async with talking(tmp_path, api, **LOW) as t:
+        held = sqlite3.connect(
+            t.companion.settings.db, isolation_level=None, check_same_thread=False
+        )
+        for text in facts(8):
+            await t.say(text)
+        work = asyncio.create_task(t.companion.worker.run_due(t.id))
+        await asyncio.to_thread(api.wait_for, 1, "observer")
+        await asyncio.sleep(0.5)
+        work.cancel()
+        await asyncio.sleep(0.1)
+        held.execute("ROLLBACK")
+        with pytest.raises(asyncio.CancelledError):
+            await work
+        booked = """SELECT c.status, count(*)
+                    FROM cycles AS c JOIN usage AS u ON u.cycle_id = c.id GROUP BY c.id"""
+        assert held.execute(booked).fetchall() == [("succeeded", 1)]
+        held.close()
 
 
 async def test_past_the_daily_limit_no_worker_model_is_asked(tmp_path: Path, api: FakeApi) -> None:
