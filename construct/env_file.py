@@ -89,7 +89,7 @@ def write_settings(path: Path, values: Mapping[str, str | None]) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         Path(new).replace(target)
-    except BaseException:
+    except BaseException:  # such as Ctrl-C, which must leave no new file either
         Path(new).unlink(missing_ok=True)
         raise
 

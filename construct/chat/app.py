@@ -327,11 +327,11 @@ def _import_the_rest() -> None:
 
 
 def _warm(chat: "Chat") -> None:
-    """Import and build what the first reply needs. Errors show up again when it is used."""
+    """Import and build what the first reply needs."""
     from construct import tokens
     from construct.views import markdown
 
-    with suppress(Exception):
+    with suppress(Exception):  # whatever fails here will fail again when it is used
         markdown.warm()
         tokens.count("warm")
         chat.companion.models.warm()

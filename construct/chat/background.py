@@ -84,7 +84,8 @@ class BackgroundWork:
                 elif job.conversation_id is not None:
                     with suppress(NotFoundError):  # deleted in the meantime
                         await self._worker.run_due(job.conversation_id, leaving=job.leaving)
-            except Exception as error:  # noqa: BLE001 - whatever is wrong with the memory, the chat goes on
+            # Whatever is wrong with the memory, the chat goes on.
+            except Exception as error:  # noqa: BLE001
                 self._report(error)
 
     async def _index(self) -> None:
@@ -98,7 +99,8 @@ class BackgroundWork:
                 await asyncio.sleep(_PAUSE_SECONDS)
         except ConstructError as error:
             self._report(error)
-        except Exception as error:  # noqa: BLE001 - without vectors words are still found; unmerged segments are only slower
+        # Without vectors words are still found, and unmerged segments are only slower.
+        except Exception as error:  # noqa: BLE001
             log.warning("the indexes were left as they are: %s", type(error).__name__)
 
     def _report(self, error: Exception) -> None:

@@ -181,7 +181,7 @@ def _server_model(settings: Settings, name: str | None, setting: str) -> _Chosen
     if name is None:
         listed = servers.list_models(settings.base_url, headers)
         name = listed[0].name if listed else main_model()
-    if is_known(name) or settings.context_window:
+    if is_known(name):
         return _Chosen(_client(settings, name, setting))
     found = servers.describe(settings.base_url, name, headers)
     found = found or FoundModel(name, settings.base_url, SERVER)

@@ -59,8 +59,8 @@ def undo(db: sqlite3.Connection, clock: Clock, planned: Undone | None = None) ->
     the cycle had ended, which are undone with it. `planned`: the result of `plan_undo`;
     exactly its cycles are undone.
 
-    Raises NotFoundError when there is nothing to undo, ConstructError when it
-    would no longer undo exactly the planned cycles.
+    Raises NotFoundError when there is nothing to undo, ConstructError when it would no
+    longer undo exactly the planned cycles.
     """
     with transaction(db):
         undone = _undo(db, clock)
@@ -125,7 +125,7 @@ def _revert(db: sqlite3.Connection, cycle: Cycle, now: str) -> Undone:
     relations = revert_graph(db, cycle.id) if cycle.kind == CycleKind.GRAPH else 0
     reverting.swap_observations(db, cycle, now)
     if not made:
-        # If the cycle made some, superseding them already causes that.
+        # Superseding what a cycle made has the same effect.
         show_again(db, superseded)
     last_message = None
     if cycle.kind == CycleKind.OBSERVER and cycle.conversation_id is not None:

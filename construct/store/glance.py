@@ -16,8 +16,9 @@ from construct.store.version import APPLICATION_ID, SCHEMA_VERSION, has_side_fil
 def glance(path: Path) -> Iterator[sqlite3.Connection | None]:
     """Open the database read-only.
 
-    Yields None if the file is missing, empty or of an earlier version. Raises
-    DatabaseUnusableError if it is of a newer version or another program's.
+    Yields None if the file is missing, empty or from an earlier version. Raises
+    DatabaseUnusableError if it is from a newer version or belongs to another program, and
+    sqlite3.Error if it is locked or damaged.
     """
     if not path.exists():
         yield None

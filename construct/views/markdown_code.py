@@ -88,7 +88,8 @@ class CodeBlock:
         try:
             if isinstance(self._lexer, RegexLexer):
                 return self._lex_in_state(line + "\n")
-        except Exception:  # noqa: BLE001 - third-party lexers on untrusted text; some do not support a context
+        # Third-party lexers read untrusted text, and some do not support a context.
+        except Exception:  # noqa: BLE001
             self._stack = ["root"]
         return _lex_alone(self._lexer, line)
 

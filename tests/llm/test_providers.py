@@ -11,7 +11,7 @@ from construct.llm.local_model import LocalModel
 from construct.llm.notebook import Notebook
 from construct.llm.providers import Models, choose_models
 from construct.llm.servers import look
-from construct.vocabulary import Provider
+from construct.vocabulary import AttachmentKind, Provider
 from tests.support.model_servers import ModelServer, llamacpp, ollama, vllm
 from tests.support.weights import smollm
 
@@ -97,6 +97,17 @@ def test_the_window_can_be_set() -> None:
     unreachable = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9", "CONSTRUCT_MODEL": "x"}
     assert chosen(**unreachable).main.context_window == 8192
     assert chosen(**unreachable, CONSTRUCT_CONTEXT_WINDOW="9000").main.context_window == 9000
+
+
+def test_a_set_window_replaces_only_the_main_models_window() -> None:
+    """The server is still asked for the rest, and for the worker model's window."""
+    with ModelServer(llamacpp("a.gguf", 16_384, vision=True)) as server:
+        environ = {"ANTHROPIC_BASE_URL": server.url, "CONSTRUCT_CONTEXT_WINDOW": "9000"}
+        main = chosen(**environ).main
+        worker = chosen(**environ, CONSTRUCT_MODEL="b", MEMORY_WORKER_MODEL="a.gguf").worker
+    assert (main.context_window, main.reads) == (9000, frozenset({AttachmentKind.IMAGE}))
+    assert worker is not None
+    assert worker.context_window == 16_384
 
 
 def test_a_found_model_is_sent_no_key() -> None:

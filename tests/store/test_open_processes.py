@@ -13,6 +13,7 @@ import pytest
 from construct.errors import DatabaseUnusableError
 from construct.store import database
 from construct.store.database import open_database
+from construct.store.output_file import explaining, text_file
 from construct.store.version import SCHEMA_VERSION
 from tests.store.transfer_world import World
 
@@ -77,6 +78,25 @@ def test_without_rights(
     assert said.startswith("DatabaseUnusableError")
     assert ("cannot be opened" if what.startswith("no") else "read-only") in said
     assert ((home / "x.db").read_bytes(), sorted(home.iterdir())) == before
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become nobody")
+def test_text_never_replaces_a_file_that_cannot_be_read(
+    sound: bytes, request: pytest.FixtureRequest
+) -> None:
+    """It may be a database, even where the folder lets anyone replace its files."""
+    home = Path(tempfile.mkdtemp())
+    request.addfinalizer(lambda: shutil.rmtree(home))
+    home.chmod(0o777)
+    (home / "x.db").write_bytes(sound)
+    (home / "x.db").chmod(0o600)
+
+    def write() -> None:
+        with explaining(home / "x.db"), text_file(home / "x.db") as file:
+            file.write("words")
+
+    assert "Permission denied" in as_nobody(write)
+    assert (home / "x.db").read_bytes() == sound
 
 
 @pytest.mark.parametrize("new", [False, True])

@@ -48,6 +48,7 @@ class RunningCycle(Generic[Batch]):
     batch: Batch
     account: Account
     has_ended: bool = False
+    """Whether its end is stored."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,9 +90,10 @@ def repeats_itself(answer: str) -> str | None:
 
 
 def sound_part(answer: str) -> str:
-    """Return the answer up to the first line that repeats another or is far too long.
+    """Return an answer, cut if it repeats itself.
 
-    The cut removes the closing tag, so the answer counts as broken off.
+    The cut is before the first line that repeats an earlier one or is far too long. It
+    removes the closing tag, so the answer counts as broken off.
     """
     if repeats_itself(answer) is None:
         return answer

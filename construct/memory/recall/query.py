@@ -150,7 +150,8 @@ def gated(words: Sequence[str], frequency: Mapping[str, int], required: int, wei
     Ranking costs time for each row. So a row must have one of the rarest words, or two of
     the less rare ones: rows with two of them are few, and often what is meant. The rarest
     words have up to `required` rows together, and all words that are searched have up to
-    `weighed`; still more common words are left out. Words that no row has are ignored.
+    `weighed`; still more common words are left out. The rarest word is always searched,
+    even if it exceeds both limits. Words that no row has are ignored.
     """
     rarest_first = sorted(
         (word for word in words if frequency.get(word, 0)), key=lambda word: frequency[word]

@@ -87,7 +87,7 @@ def forest(report: Report) -> list[Node]:
 def _adopt(
     roots: Sequence[int], below: Mapping[int, list[int]], parents: dict[int, int | None]
 ) -> None:
-    """Enter in `parents` the roots, with None, and all below them that are not there yet."""
+    """Add the roots (parent None) and all notes below them to `parents`, unless already there."""
     waiting: deque[tuple[int, int | None, int]] = deque((root, None, 0) for root in roots)
     while waiting:
         note, parent, depth = waiting.popleft()
