@@ -379,7 +379,7 @@ def test_a_dry_run_without_answers_says_so(program: Program, api: FakeApi) -> No
 
 
 def test_a_dry_run_in_other_words(program: Program, api: FakeApi) -> None:
-    """A note of the same message in other words or another sign is one change."""
+    """A note of the same message in different words or another sign is one change."""
     api.enqueue(
         "observer",
         observes(

@@ -36,7 +36,7 @@ ChangeableId = Annotated[
     str,
     typer.Argument(
         metavar="ID",
-        help="An observation's number, or memory:N.",
+        help="An observation's number, or memory:N of a memory made from one.",
         autocompletion=observation_ids,
     ),
 ]

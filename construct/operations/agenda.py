@@ -18,6 +18,7 @@ from construct.operations.memory import correctable
 from construct.references import Reference
 from construct.store.agenda import origin, revised_at
 from construct.store.conversations import get_watermarks
+from construct.store.cycles import settled_by
 from construct.store.messages import live_ids
 from construct.store.observations import observation
 from construct.store.records import Observation
@@ -76,12 +77,14 @@ def calendar(ctx: Context) -> list[CalendarEvent]:
 
 def agenda_item(ctx: Context, reference: Reference) -> AgendaItem:
     """Return the agenda item with this id. Raises ConstructError."""
-    wanted = corrections.in_force(ctx.db, correctable(ctx, reference).id).id
+    wanted = corrections.in_force(ctx.db, correctable(ctx, reference).id)
     for item in agenda(ctx).items:
-        if item.id == wanted:
+        if item.id == wanted.id:
             return item
+    is_settled = settled_by(ctx.db, wanted.cycle_id) is not None
+    why = "is already marked as done or cancelled" if is_settled else "is not on the agenda"
     raise NotFoundError(
-        f"Observation {wanted} is not on the agenda.\n`construct agenda` shows what is."
+        f"Observation {wanted.id} {why}.\n`construct agenda` shows what is on the agenda."
     )
 
 

@@ -145,7 +145,7 @@ class Period:
     priorities: Mapping[str, int]
     """Observations learned from messages, by priority."""
     superseded: int
-    """How many observations a reflector condensed, dropped or found outdated."""
+    """How many observations were replaced, condensed, found outdated or dropped."""
     reflections: int
     """How many observations a reflector made."""
     corrected: int
@@ -179,7 +179,7 @@ def weeks(spans: Iterable[Span], clock: Clock) -> list[Period]:
         changes[made_in, span.generation] += 1
         if span.until is not None:
             ended_in = _monday(span.until, clock)
-            counts[ended_in, "superseded"] += span.ended_by == CycleKind.REFLECTOR
+            counts[ended_in, "superseded"] += 1
             changes[ended_in, span.generation] -= 1
     return _weekly(counts, changes, _monday_of(clock.today())) if changes else []
 

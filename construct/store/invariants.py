@@ -166,7 +166,7 @@ _TAKE_IN_CHECKS = (
                SELECT max(since) FROM active_spans UNION ALL
                SELECT max(until) FROM active_spans WHERE until <> {FOREVER})
            WHERE highest > number""",
-        "The take-in count is {0}, but there is a take-in number {1}.",
+        "take_in_count is {0}, but the number {1} is already in use.",
     ),
 )
 

@@ -62,7 +62,7 @@ def observation_behind(db: sqlite3.Connection, reference: Reference) -> int:
     if observation_id is None:
         raise NotFoundError(
             f"memory:{number} was kept on request, word for word: it cannot be edited or pinned.\n"
-            "To change it, forget it, then remember it in other words."
+            "To change it, forget it, then remember it in different words."
         )
     return observation_id
 

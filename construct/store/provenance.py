@@ -378,16 +378,13 @@ class Span:
     """The kind of cycle that made it."""
     until: str | None
     """None if it is not superseded."""
-    ended_by: str | None
-    """The kind of cycle that superseded it."""
 
 
 def spans(db: sqlite3.Connection) -> list[Span]:
     """Return the spans of all observations, oldest first, without those of undone cycles."""
     rows = db.execute(
-        """SELECT generation, priority, o.created_at, made.kind, superseded_at, ended.kind
+        """SELECT generation, priority, o.created_at, made.kind, superseded_at
            FROM observations AS o JOIN cycles AS made ON made.id = o.cycle_id
-           LEFT JOIN cycles AS ended ON ended.id = o.superseded_by
            WHERE made.status <> 'reverted' ORDER BY o.created_at, o.id"""
     )
     return [Span(*row) for row in rows]

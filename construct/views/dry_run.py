@@ -49,7 +49,7 @@ def dry_run_view(done: DryRun) -> RenderableType:
         changed += [_Row("-", "error", pair.before), _Row("+", "success", pair.now)]
     titled: tuple[tuple[str, list[_Row]], ...] = (
         ("Learned both times", [_Row("=", "dim", o) for o in done.same]),
-        ("Learned both times, in other words", changed),
+        ("Learned both times, in different words", changed),
         ("Learned only before", [_Row("-", "error", o) for o in done.missing]),
         ("Learned only now", [_Row("+", "success", o) for o in done.added]),
         (

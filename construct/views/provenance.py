@@ -65,7 +65,8 @@ def why_json(trace: Trace | MessageTrace | MemoryTrace | None) -> dict[str, Any]
                 "life": [asdict(event) for event in trace.life],
             }
         case None:  # a memory added by hand rests on nothing
-            return {"observation": None, "sources": [], "messages": [], "attachments": []}
+            lists = ("sources", "messages", "attachments", "life")
+            return {"observation": None} | {name: [] for name in lists}
 
 
 def source_message_json(m: Message) -> dict[str, Any]:

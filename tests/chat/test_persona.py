@@ -92,11 +92,11 @@ async def test_the_file_of_older_versions_is_read(api: FakeApi, settings: Settin
         async with talking(settings) as dialogue:
             await dialogue.run_line("Hello.")
         assert words in system_of(api)
-    (folder / "mine").write_text("<!-- for me -->\nI am mine.")
+    (folder / "mine").write_text("<!-- a comment of mine -->\nI am mine.")
     async with talking(replace(settings, persona=folder / "mine")) as dialogue:
         await dialogue.run_line("Hello.")
     assert "I am mine." in system_of(api)
-    assert "for me" not in system_of(api)
+    assert "a comment of mine" not in system_of(api)
 
 
 async def test_without_a_terminal_the_file_is_named(

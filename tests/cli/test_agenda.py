@@ -111,6 +111,7 @@ def test_settles(planned: Program, how: str, id: str) -> None:
     assert states(planned) == [item for item in before if str(item[0]) != id]
     assert planned.run("agenda", how, id).returncode == 1
     assert f"replaced by {new['id']}" in planned.run("agenda", how, id).stderr
+    assert "already marked" in planned.run("agenda", how, str(new["id"])).stderr
     assert f"you wrote: {new['text']}" in planned.run("memory", "why", str(new["id"])).stdout
     assert planned.run("undo", "--yes").returncode == 0
     assert states(planned) == before

@@ -258,6 +258,7 @@ def test_why_a_message_or_what_was_kept_by_hand(lived: Program) -> None:
         "sources": [],
         "messages": [],
         "attachments": [],
+        "life": [],
     }
 
 

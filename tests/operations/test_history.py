@@ -214,7 +214,7 @@ def test_a_life_by_week(life: Life) -> None:
         Period(date(2026, 3, 2), {}, 0, 0, 0, {0: 2}),
         Period(date(2026, 3, 9), {"high": 1}, 2, 1, 0, {0: 1, 1: 1}),
         Period(date(2026, 3, 16), {}, 0, 0, 0, {0: 1, 1: 1}),
-        Period(date(2026, 3, 23), {}, 0, 0, 1, {0: 1, 1: 1}),
+        Period(date(2026, 3, 23), {}, 1, 0, 1, {0: 1, 1: 1}),
     ]
 
 

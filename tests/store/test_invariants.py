@@ -109,11 +109,11 @@ def test_each_breach_is_found(db: sqlite3.Connection, change: str, sentence: str
         ("INSERT INTO active_spans (observation_id, since) VALUES (1, -1)",
          "Observation 1: active_spans and its state"),
         ("INSERT INTO last_take_ins VALUES (1, 5, 'user')",
-         "count is 0, but there is a take-in number 5"),
+         "take_in_count is 0, but the number 5 is already in use"),
         ("UPDATE active_spans SET since = 3 WHERE observation_id = 6",
-         "count is 0, but there is a take-in number 3"),
+         "take_in_count is 0, but the number 3 is already in use"),
         ("UPDATE active_spans SET until = 2 WHERE observation_id = 6",
-         "count is 0, but there is a take-in number 2"),
+         "take_in_count is 0, but the number 2 is already in use"),
     ],
 )  # fmt: skip
 def test_each_breach_of_the_take_ins_is_found(

@@ -122,12 +122,13 @@ async def _forget(
     return gone
 
 
-@group.command("/undo [--yes]", "take back the last change", example="/undo")
+@group.command("/undo [--yes]", "take back what was learned", example="/undo")
 async def undo(chat: Chat, out: Output, argument: str) -> None:
     """Takes back the newest memory cycle that changed something.
 
     A cycle is one run of the observer or the reflector, or one edit of yours, in any
-    conversation. Its part of the graph goes with it. In a terminal you see what would
+    conversation. Its part of the graph goes with it. /remember and /pin are not cycles:
+    /forget ID and /pin ID off take them back. In a terminal you see what would
     change and are asked first, unless you add --yes. Type /undo again to take back the
     cycle before that.
     """

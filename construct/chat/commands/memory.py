@@ -47,7 +47,8 @@ async def list_memory(chat: Chat, out: Output, argument: str) -> None:
     """Lists memories by day. ! is high priority, - medium, ~ low.
 
     The number is the ID that /why, /edit, /pin and /forget take. Most memories are
-    observations, made from your messages; those kept on request have IDs such as memory:12.
+    observations, made from your messages. Those kept on request have IDs such as memory:12,
+    and are forgotten and kept anew instead of edited or pinned.
 
     Filter by words of the text, and by
       high, medium, low;

@@ -233,7 +233,7 @@ def known_notes(
 
     It can replace these and need not write them again. Active and pending notes come in
     this order: those that share names or words with the messages; those of high
-    priority; plans, which the messages may settle in other words or another language;
+    priority; plans, which the messages may settle in different words or another language;
     the newest.
     """
     names = Counter(term for m in messages for term in sorted(terms(m.content)))

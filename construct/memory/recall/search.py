@@ -124,7 +124,7 @@ def search_memory(
 
     A word of the query that occurs nowhere is ignored. A word with almost the same
     spelling is searched instead; entries that have only that one rank below the others.
-    With `meaning`, entries that say the same in other words are found too. `today` is
+    With `meaning`, entries that say the same in different words are found too. `today` is
     the day from which "yesterday" is counted. Raises ValueError if the query is blank.
     """
     limit = max(0, limit)
