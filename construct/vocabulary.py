@@ -89,7 +89,7 @@ class MemoryOrigin(StrEnum):
     OBSERVATION = "observation"
 
 
-class Relation(StrEnum):
+class Replacement(StrEnum):
     """Why one observation replaced another."""
 
     OUTDATED = "outdated"

@@ -13,7 +13,7 @@ from construct.cli.streams import complain, print_json, say
 from construct.config import Settings, load_settings, server_address
 from construct.errors import ConstructError, UsageError
 from construct.operations import setup as operation
-from construct.operations.setup import Choice, Reach, SavedChoice
+from construct.operations.setup import ModelChoice, Reach, SavedChoice
 from construct.views import setup as view
 from construct.views.words import model_words
 
@@ -109,7 +109,7 @@ def pick(settings: Settings, reach: Reach) -> Picked:
             return Picked.CHOSEN
 
 
-def _choice_by_key(reach: Reach, pressed: str) -> Choice | None:
+def _choice_by_key(reach: Reach, pressed: str) -> ModelChoice | None:
     """Ask for what the pressed key's choice needs, and return it; None for other keys."""
     if pressed == "k":
         return operation.choose_key(_checked_key(getpass.getpass("API key (not shown): ").strip()))
@@ -127,7 +127,7 @@ def _choice_by_key(reach: Reach, pressed: str) -> Choice | None:
 
 def _choice_by_options(
     settings: Settings, use: str | None, server: str | None, key: str | None
-) -> Choice:
+) -> ModelChoice:
     if server is not None:
         return operation.choose_server(_address(server), use, key)
     if key is not None:
@@ -163,7 +163,7 @@ def _address(text: str) -> str:
         raise UsageError(f"{text!r} is not an address such as {_EXAMPLE_ADDRESS}.") from error
 
 
-def _save(settings: Settings, choice: Choice) -> SavedChoice:
+def _save(settings: Settings, choice: ModelChoice) -> SavedChoice:
     return asyncio.run(operation.save(settings, choice))
 
 

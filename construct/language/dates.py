@@ -28,7 +28,7 @@ from construct.language.periods import add_months
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Mention:
+class DayMention:
     """A day that a sentence mentions. The most exact mention sorts first."""
 
     rank: int
@@ -138,7 +138,7 @@ def referenced_date(text: str, base: date) -> date | None:
 def mentioned_days(text: str, base: date) -> list[date]:
     """Return the days that a sentence mentions, the most exact first."""
     text = text[:_MAX_CHARACTERS]
-    mentions: list[Mention] = []
+    mentions: list[DayMention] = []
     for pattern, read in _READERS:
         for match in pattern.finditer(text):
             with suppress(ValueError, OverflowError):  # the calendar has no such day
@@ -148,7 +148,7 @@ def mentioned_days(text: str, base: date) -> list[date]:
     return [mention.day for mention in sorted(mentions)]
 
 
-def _is_denied(mention: Mention, text: str) -> bool:
+def _is_denied(mention: DayMention, text: str) -> bool:
     return bool(_DENIED.search(text[max(0, mention.start - _LONGEST_DENIAL) : mention.start]))
 
 
@@ -207,12 +207,12 @@ def _in_some_year(
     return _nearest(months, day, base, past=past)
 
 
-def _read_iso(match: re.Match[str], _text: str, _base: date) -> Mention | None:
+def _read_iso(match: re.Match[str], _text: str, _base: date) -> DayMention | None:
     year, month, day = (match[i] or match[j] for i, j in ((1, 5), (3, 6), (4, 7)))
-    return Mention(0, match.start(), date(int(year), int(month), int(day)))
+    return DayMention(0, match.start(), date(int(year), int(month), int(day)))
 
 
-def _read_numeric(match: re.Match[str], _text: str, _base: date) -> Mention | None:
+def _read_numeric(match: re.Match[str], _text: str, _base: date) -> DayMention | None:
     """Read "5.3.2027" or "25/12/26", if the order of day and month is certain."""
     first, second, year = int(match[1]), int(match[3]), int(match[4])
     day_first = match[2] == "." or first > 12 or first == second
@@ -221,7 +221,7 @@ def _read_numeric(match: re.Match[str], _text: str, _base: date) -> Mention | No
     day, month = (first, second) if day_first else (second, first)
     if len(match[4]) == 2:
         year += 1900 if year >= 80 else 2000
-    return Mention(0, match.start(), date(year, month, day))
+    return DayMention(0, match.start(), date(year, month, day))
 
 
 def _names_month(match: re.Match[str], text: str) -> bool:
@@ -234,18 +234,18 @@ def _names_month(match: re.Match[str], text: str) -> bool:
     return bool(match["of"] or _BEFORE_DATE.search(text[: match.start()]))
 
 
-def _read_month_day(match: re.Match[str], text: str, base: date) -> Mention | None:
+def _read_month_day(match: re.Match[str], text: str, base: date) -> DayMention | None:
     if not _names_month(match, text) or INDEFINITE.search(text[: match.start()]):
         return None
     day = int(match["day"] or _SPELLED.split("|").index(match["spelled"].casefold()) + 1)
     month = month_number(match["month"])
     if match["year"]:
-        return Mention(0, match.start(), date(int(match["year"]), month, day))
+        return DayMention(0, match.start(), date(int(match["year"]), month, day))
     meant = _in_some_year(month, day, text, match.span(), base)
-    return Mention(0, match.start(), meant) if meant else None
+    return DayMention(0, match.start(), meant) if meant else None
 
 
-def _read_relative(match: re.Match[str], text: str, base: date) -> Mention | None:
+def _read_relative(match: re.Match[str], text: str, base: date) -> DayMention | None:
     count, unit = read_amount(match)
     if match["ago"] and unit == "year" and not match["exact"]:
         return None
@@ -261,40 +261,40 @@ def _read_relative(match: re.Match[str], text: str, base: date) -> Mention | Non
         day = add_months(base, count * (12 if unit == "year" else 1))
     else:
         day = base + timedelta(days=count * UNIT_DAYS[unit])
-    return Mention(2 if match["ago"] else 1, match.start(), day)
+    return DayMention(2 if match["ago"] else 1, match.start(), day)
 
 
-def _read_weekday(match: re.Match[str], text: str, base: date) -> Mention | None:
+def _read_weekday(match: re.Match[str], text: str, base: date) -> DayMention | None:
     if not is_one_day(match, text):
         return None
     past = _is_past(text, *match.span())
-    return Mention(1, name_start(match), weekday_meant(match, text, base, past=past))
+    return DayMention(1, name_start(match), weekday_meant(match, text, base, past=past))
 
 
-def _read_ordinal(match: re.Match[str], text: str, base: date) -> Mention | None:
+def _read_ordinal(match: re.Match[str], text: str, base: date) -> DayMention | None:
     if HABIT.search(text):
         return None
     day, this_month = int(match["day"]), base.replace(day=1)
     if match["next"] or match["last"]:
         month = add_months(this_month, 1 if match["next"] else -1)
-        return Mention(0, match.start(), month.replace(day=day))
+        return DayMention(0, match.start(), month.replace(day=day))
     past = _is_past(text, *match.span("day"))
     months = (add_months(this_month, -step if past else step) for step in range(4))
     meant = _nearest(months, day, base, past=past)
-    return Mention(0, match.start(), meant) if meant else None
+    return DayMention(0, match.start(), meant) if meant else None
 
 
 _DAY_WORD_RANKS = {"plus2": 1, "plus1": 1, "minus1": 2, "minus2": 2, "zero": 3}
 """By the group of DAY_WORD: "today" is often said beside the day that is meant."""
 
 
-def _read_day_word(match: re.Match[str], _text: str, base: date) -> Mention | None:
+def _read_day_word(match: re.Match[str], _text: str, base: date) -> DayMention | None:
     group = match.lastgroup or "zero"
     day = base + timedelta(days=DAY_WORD_OFFSETS[group])
-    return Mention(_DAY_WORD_RANKS[group], match.start(), day)
+    return DayMention(_DAY_WORD_RANKS[group], match.start(), day)
 
 
-_Read = Callable[[re.Match[str], str, date], Mention | None]
+_Read = Callable[[re.Match[str], str, date], DayMention | None]
 _READERS: tuple[tuple[re.Pattern[str], _Read], ...] = (
     (_ISO, _read_iso),
     (_NUMERIC, _read_numeric),

@@ -36,7 +36,7 @@ class Engine:
         self._lock = threading.Lock()
 
     @property
-    def calls(self) -> "list[Call]":
+    def calls(self) -> "list[LocalCall]":
         """The generations that are running."""
         return [call for call in list(_running) if call.engine is self]
 
@@ -56,7 +56,7 @@ class Engine:
         self._server = None
 
 
-class Call:
+class LocalCall:
     """One generation in a thread of its own; `next` returns its chunks.
 
     Must be created on the event loop that reads them.
@@ -120,7 +120,7 @@ class Call:
         return True
 
 
-_running: set[Call] = set()
+_running: set[LocalCall] = set()
 
 
 @atexit.register
@@ -132,7 +132,7 @@ def _stop_all() -> None:
     _stop(list(_running))
 
 
-def _stop(calls: Sequence[Call]) -> None:
+def _stop(calls: Sequence[LocalCall]) -> None:
     deadline = time.monotonic() + _EXIT_SECONDS
     for call in calls:
         call.stop()

@@ -13,7 +13,7 @@ from construct.errors import ContextOverflowError, ModelBrokenError, ModelError,
 from construct.llm.capable import parameters_in
 from construct.llm.catalog import LOCAL_PREFIX
 from construct.llm.gguf import Gguf, read_gguf
-from construct.llm.local_engine import CHAT_SLOT, WORK_SLOT, Body, Call, Chunk, Engine
+from construct.llm.local_engine import CHAT_SLOT, WORK_SLOT, Body, Chunk, Engine, LocalCall
 from construct.llm.types import (
     Block,
     File,
@@ -206,7 +206,7 @@ class LocalStream:
         await self._words.aclose()
 
     async def _run(self) -> AsyncGenerator[str]:
-        call = Call(self._engine, self._body)
+        call = LocalCall(self._engine, self._body)
         try:
             while (chunk := await call.next()) is not None:
                 if words := add_chunk(self.reply, chunk):

@@ -16,7 +16,7 @@ from construct.store import cycles, observations, provenance
 from construct.store.database import transaction
 from construct.store.records import Observation
 from construct.text import one_line, storable
-from construct.vocabulary import Relation, Settled, Stance
+from construct.vocabulary import Replacement, Settled, Stance
 
 # " (done)" in "Dentist (done)", and " (moved to 2026-03-05)"
 _REMARK = re.compile(r" \((?:done|cancelled|moved to [0-9-]+)\)$")
@@ -103,7 +103,7 @@ def _replace(
     assert new_id is not None  # no rule forbids the user's own words
     observations.link_messages(db, new_id, [m.id for m in provenance.messages_behind(db, [old.id])])
     observations.supersede(db, [old.id], cycle_id, now)
-    provenance.link_replaced(db, [(new_id, old.id)], Relation.EDIT, cycle_id)
+    provenance.link_replaced(db, [(new_id, old.id)], Replacement.EDIT, cycle_id)
     provenance.inherit_links(db, old.id, new_id)
     promote(db, now)
     return new_id

@@ -8,14 +8,14 @@ from construct.store import cycles, observations, provenance
 from construct.store.attachments import attachments_of
 from construct.store.provenance import Successor
 from construct.store.records import Cycle, Message, Observation, StoredAttachment
-from construct.vocabulary import CycleKind, CycleStatus, Relation
+from construct.vocabulary import CycleKind, CycleStatus, Replacement
 
 _MAX_MESSAGES = 12
 """Messages that the history of an observation lists."""
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class TraceNode:
     """An observation, the messages it cites directly, and what it was condensed from.
 
     If several were condensed from the same observation, they share its node.
@@ -23,7 +23,7 @@ class Node:
 
     observation: Observation
     messages: tuple[Message, ...]
-    sources: tuple["Node", ...]
+    sources: tuple["TraceNode", ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Trace:
     """The observations it was condensed from, through every generation, nearest first."""
     messages: tuple[Message, ...]
     """All messages behind it, through every generation, oldest first."""
-    tree: Node
+    tree: TraceNode
     life: tuple[LifeEvent, ...]
     """Its history, oldest first."""
     attachments: tuple[StoredAttachment, ...] = ()
@@ -75,7 +75,7 @@ def trace_observation(db: sqlite3.Connection, observation_id: int) -> Trace:
     )
 
 
-def nodes_in_order(root: Node) -> Iterator[tuple[int, Node, bool]]:
+def nodes_in_order(root: TraceNode) -> Iterator[tuple[int, TraceNode, bool]]:
     """Yield (depth, node, whether it was seen before), from the root downwards.
 
     What is below a node that was seen before is not yielded again.
@@ -91,7 +91,7 @@ def nodes_in_order(root: Node) -> Iterator[tuple[int, Node, bool]]:
             stack += [(depth + 1, source) for source in reversed(node.sources)]
 
 
-def _tree(db: sqlite3.Connection, observations: Sequence[Observation]) -> Node:
+def _tree(db: sqlite3.Connection, observations: Sequence[Observation]) -> TraceNode:
     """Return the node of the first observation; the others are all its sources."""
     ids = [o.id for o in observations]
     messages = {m.id: m for m in provenance.messages_behind(db, ids)}
@@ -101,10 +101,10 @@ def _tree(db: sqlite3.Connection, observations: Sequence[Observation]) -> Node:
     source_ids: dict[int, list[int]] = {i: [] for i in ids}
     for observation_id, source_id in provenance.source_links(db, ids):
         source_ids[observation_id].append(source_id)
-    nodes: dict[int, Node] = {}
+    nodes: dict[int, TraceNode] = {}
     for o in sorted(observations, key=lambda o: (o.generation, o.id)):  # sources come first
         below = tuple(nodes[i] for i in source_ids[o.id] if i in nodes)
-        nodes[o.id] = Node(o, tuple(cited[o.id]), below)
+        nodes[o.id] = TraceNode(o, tuple(cited[o.id]), below)
     return nodes[observations[0].id]
 
 
@@ -159,11 +159,11 @@ def _succession_event(successor: Successor) -> LifeEvent:
     at = cycle.finished_at or cycle.started_at
     newer = f"{successor.observation.id}: {successor.observation.content}"
     match successor.relation:
-        case Relation.EDIT:
+        case Replacement.EDIT:
             return LifeEvent(at, "edited", f"into {newer}")
-        case Relation.SAME:
+        case Replacement.SAME:
             return LifeEvent(at, "repeated", f"by {newer}")
-        case Relation.OUTDATED:
+        case Replacement.OUTDATED:
             return LifeEvent(at, "replaced", f"by {newer}")
     return LifeEvent(at, "joined", f"into {newer}")
 

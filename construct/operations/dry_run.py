@@ -15,7 +15,7 @@ from construct.errors import ConstructError, UsageError
 from construct.language.fact_match import fact_key, likeness
 from construct.llm.types import Model
 from construct.memory.cycles import archive
-from construct.memory.cycles.archive import Estimate
+from construct.memory.cycles.archive import WorkEstimate
 from construct.memory.cycles.observing import known_notes, material
 from construct.memory.cycles.situation import is_over_limit
 from construct.memory.learning.asking import Account
@@ -57,7 +57,7 @@ class DryRunPlan:
     rules: Rules
     model: Model | None
     """None if observations are extracted by fixed rules."""
-    estimate: Estimate
+    estimate: WorkEstimate
 
     @property
     def messages(self) -> list[Message]:

@@ -132,12 +132,12 @@ _FIELD_OF_CYCLE: Mapping[str, str] = {
     CycleKind.REFLECTOR: "reflections",
     CycleKind.EDIT: "corrected",
 }
-"""The field of `Period` that counts what a cycle made; observers' work counts by priority."""
+"""The field that counts what a cycle made. What observers made is counted by priority."""
 _COUNTED_FIELDS = ("superseded", "reflections", "corrected")
 
 
 @dataclass(frozen=True, slots=True)
-class Period:
+class PeriodSummary:
     """How the memory changed in a week, month, quarter or year."""
 
     begin: date
@@ -164,12 +164,12 @@ class Period:
         return not (self.learned or self.superseded or self.reflections or self.corrected)
 
 
-def timeline(ctx: Context) -> list[Period]:
+def timeline(ctx: Context) -> list[PeriodSummary]:
     """Return every week from the first in which something was learned to this one."""
     return weeks(provenance.spans(ctx.db), ctx.clock)
 
 
-def weeks(spans: Iterable[Span], clock: Clock) -> list[Period]:
+def weeks(spans: Iterable[Span], clock: Clock) -> list[PeriodSummary]:
     """Return every week from the first in which something was learned, oldest first."""
     counts: Counter[tuple[date, str]] = Counter()
     changes: Counter[tuple[date, int]] = Counter()
@@ -184,7 +184,9 @@ def weeks(spans: Iterable[Span], clock: Clock) -> list[Period]:
     return _weekly(counts, changes, _monday_of(clock.today())) if changes else []
 
 
-def bundled(periods: Sequence[Period], max_lines: int) -> tuple[PeriodUnit, list[Period]]:
+def bundled(
+    periods: Sequence[PeriodSummary], max_lines: int
+) -> tuple[PeriodUnit, list[PeriodSummary]]:
     """Group weeks by the smallest unit that needs at most `max_lines` lines, or by year."""
     for unit in PeriodUnit:
         bundles = _bundles(periods, unit)
@@ -193,9 +195,9 @@ def bundled(periods: Sequence[Period], max_lines: int) -> tuple[PeriodUnit, list
     return unit, bundles
 
 
-def folded(periods: Iterable[Period]) -> list[list[Period]]:
+def folded(periods: Iterable[PeriodSummary]) -> list[list[PeriodSummary]]:
     """Group periods into lines: consecutive quiet periods share one."""
-    lines: list[list[Period]] = []
+    lines: list[list[PeriodSummary]] = []
     for period in periods:
         if period.is_quiet and lines and lines[-1][0].is_quiet:
             lines[-1].append(period)
@@ -204,7 +206,7 @@ def folded(periods: Iterable[Period]) -> list[list[Period]]:
     return lines
 
 
-def _bundles(periods: Sequence[Period], unit: PeriodUnit) -> list[Period]:
+def _bundles(periods: Sequence[PeriodSummary], unit: PeriodUnit) -> list[PeriodSummary]:
     groups = groupby(periods, lambda week: _begin(week.begin, unit))
     return [_sum(begin, list(part)) for begin, part in groups]
 
@@ -221,23 +223,23 @@ def _begin(monday: date, unit: PeriodUnit) -> date:
             return monday.replace(month=1, day=1)
 
 
-def _sum(begin: date, weeks: Sequence[Period]) -> Period:
+def _sum(begin: date, weeks: Sequence[PeriodSummary]) -> PeriodSummary:
     priorities: Counter[str] = Counter()
     for week in weeks:
         priorities.update(week.priorities)
     sums = {name: sum(getattr(week, name) for week in weeks) for name in _COUNTED_FIELDS}
-    return Period(begin, priorities, **sums, active=weeks[-1].active)
+    return PeriodSummary(begin, priorities, **sums, active=weeks[-1].active)
 
 
 def _weekly(
     counts: Counter[tuple[date, str]], changes: Counter[tuple[date, int]], this_monday: date
-) -> list[Period]:
+) -> list[PeriodSummary]:
     """Return a period for every week up to now, and beyond it if anything is dated later.
 
     `counts` are the events by Monday and field or priority, `changes` by how much the
     active observations of a generation grew, by Monday and generation.
     """
-    periods: list[Period] = []
+    periods: list[PeriodSummary] = []
     mondays = [monday for monday, _ in changes]
     active: dict[int, int] = dict.fromkeys(sorted({generation for _, generation in changes}), 0)
     monday, last = min(mondays), max(this_monday, *mondays)
@@ -249,7 +251,7 @@ def _weekly(
         }
         sums = {name: counts[monday, name] for name in _COUNTED_FIELDS}
         still_active = {generation: count for generation, count in active.items() if count}
-        periods.append(Period(monday, priorities, **sums, active=still_active))
+        periods.append(PeriodSummary(monday, priorities, **sums, active=still_active))
         monday += _WEEK
     return periods
 

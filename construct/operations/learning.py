@@ -9,7 +9,7 @@ from construct.companion import Companion
 from construct.llm.types import Model
 from construct.memory.config import MemoryConfig
 from construct.memory.cycles import archive
-from construct.memory.cycles.archive import Estimate, Revived
+from construct.memory.cycles.archive import Revived, WorkEstimate
 from construct.memory.cycles.commit import Compacted
 from construct.memory.cycles.observing import fallback_reason, newest_observer
 from construct.memory.cycles.situation import is_over_limit, spent_today
@@ -58,7 +58,7 @@ class ObservePlan:
     """The imported messages to observe, and what that may cost."""
 
     backlogs: Sequence[Backlog]
-    estimate: Estimate
+    estimate: WorkEstimate
     model: str | None
     """The worker model's name; None if observations are extracted by fixed rules."""
 

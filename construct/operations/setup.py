@@ -30,7 +30,7 @@ _TEST_PROMPT = "Say hello in one short sentence."
 _TEST_ANSWER_TOKENS = 64
 
 
-class Origin(StrEnum):
+class CredentialOrigin(StrEnum):
     """Where credentials come from."""
 
     ENVIRONMENT = "environment"
@@ -45,14 +45,14 @@ class Reach:
     provider: Provider
     model: str
     """The model that talks now, or "notebook"."""
-    credentials: Origin | None
+    credentials: CredentialOrigin | None
     models: tuple[FoundModel, ...]
     """Models of servers on this machine, the most suitable first."""
     config_file: Path
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ModelChoice:
     """A chosen model, and the settings that select it."""
 
     model: str
@@ -70,7 +70,7 @@ class Choice:
 class SavedChoice:
     """A choice that was tried out and saved."""
 
-    choice: Choice
+    choice: ModelChoice
     answer: str | None
     """What the model answered; None for the notebook."""
     advice: str
@@ -90,9 +90,9 @@ def within_reach(settings: Settings, environ: Mapping[str, str] = os.environ) ->
         model = settings.model or main_model()
     origin = None
     if any(environ.get(name, "").strip() for name in CREDENTIALS):
-        origin = Origin.ENVIRONMENT
+        origin = CredentialOrigin.ENVIRONMENT
     elif settings.has_credentials:
-        origin = Origin.SETUP if settings.is_chosen_by_setup else Origin.FILES
+        origin = CredentialOrigin.SETUP if settings.is_chosen_by_setup else CredentialOrigin.FILES
     return Reach(provider, model, origin, tuple(servers.look(environ)), config_file(settings))
 
 
@@ -116,7 +116,7 @@ def all_models(settings: Settings, environ: Mapping[str, str] = os.environ) -> l
     return found
 
 
-def choose_server(url: str, model: str | None = None, key: str | None = None) -> Choice:
+def choose_server(url: str, model: str | None = None, key: str | None = None) -> ModelChoice:
     """Choose a server by its address, with the named model or else the first one it lists.
 
     Raises ConstructError if no model is named and the server lists none.
@@ -132,23 +132,25 @@ def choose_server(url: str, model: str | None = None, key: str | None = None) ->
     settings = {"ANTHROPIC_BASE_URL": url.rstrip("/"), "CONSTRUCT_MODEL": model}
     if key:
         settings["ANTHROPIC_AUTH_TOKEN"] = key
-    return Choice(model, url, settings)
+    return ModelChoice(model, url, settings)
 
 
-def choose_key(key: str, model: str | None = None) -> Choice:
+def choose_key(key: str, model: str | None = None) -> ModelChoice:
     """Choose Anthropic's API by its key, with the usual model unless one is named."""
     settings = {"ANTHROPIC_API_KEY": key}
     if model is not None:
         settings["CONSTRUCT_MODEL"] = model
-    return Choice(model or main_model(), None, settings)
+    return ModelChoice(model or main_model(), None, settings)
 
 
-def choose_notebook() -> Choice:
+def choose_notebook() -> ModelChoice:
     """Choose to go on without a model."""
-    return Choice(NOTEBOOK, None, {"CONSTRUCT_PROVIDER": Provider.NOTEBOOK})
+    return ModelChoice(NOTEBOOK, None, {"CONSTRUCT_PROVIDER": Provider.NOTEBOOK})
 
 
-def choose_named(settings: Settings, name: str, environ: Mapping[str, str] = os.environ) -> Choice:
+def choose_named(
+    settings: Settings, name: str, environ: Mapping[str, str] = os.environ
+) -> ModelChoice:
     """Choose a model by its name, wherever it is available.
 
     Raises UsageError if it is not found, or found in several places.
@@ -159,7 +161,7 @@ def choose_named(settings: Settings, name: str, environ: Mapping[str, str] = os.
     if name.lower().endswith(".gguf") and not found:
         path = Path(name).expanduser().absolute()
         chosen = {"CONSTRUCT_PROVIDER": Provider.LOCAL, "CONSTRUCT_LOCAL_MODEL": str(path)}
-        return Choice(f"local:{path.stem}", None, chosen)
+        return ModelChoice(f"local:{path.stem}", None, chosen)
     if len(found) > 1:
         places = " or ".join(model.server for model in found)
         raise UsageError(f"{name} is in several places. Name one with --server: {places}.")
@@ -174,7 +176,7 @@ def choose_named(settings: Settings, name: str, environ: Mapping[str, str] = os.
     )
 
 
-def _choose_on_same_server(settings: Settings, name: str) -> Choice:
+def _choose_on_same_server(settings: Settings, name: str) -> ModelChoice:
     chosen: dict[str, str] = {}
     if settings.is_chosen_by_setup:
         credentials = {
@@ -183,11 +185,11 @@ def _choose_on_same_server(settings: Settings, name: str) -> Choice:
             "ANTHROPIC_AUTH_TOKEN": settings.auth_token,
         }
         chosen = {setting: value for setting, value in credentials.items() if value}
-    return Choice(name, settings.base_url, chosen | {"CONSTRUCT_MODEL": name})
+    return ModelChoice(name, settings.base_url, chosen | {"CONSTRUCT_MODEL": name})
 
 
 async def save(
-    settings: Settings, choice: Choice, environ: Mapping[str, str] = os.environ
+    settings: Settings, choice: ModelChoice, environ: Mapping[str, str] = os.environ
 ) -> SavedChoice:
     """Try a choice with one short request, then save it.
 
@@ -219,7 +221,7 @@ def config_file(settings: Settings) -> Path:
     return settings.config_dir / "config.env"
 
 
-def _settings_with(settings: Settings, choice: Choice) -> Settings:
+def _settings_with(settings: Settings, choice: ModelChoice) -> Settings:
     chosen = choice.settings
     if not chosen.keys() & set(CREDENTIALS) and "CONSTRUCT_PROVIDER" not in chosen:
         return replace(settings, model=chosen.get("CONSTRUCT_MODEL"))

@@ -23,7 +23,7 @@ from construct.store.sql import (
 from construct.vocabulary import MemoryOrigin, Priority, Stance
 
 ACTIVE = "superseded_at IS NULL AND committed_at IS NOT NULL AND withheld = 0"
-_UNSUPERSEDED = "superseded_at IS NULL AND withheld = 0"
+_ACTIVE_OR_PENDING = "superseded_at IS NULL AND withheld = 0"
 _PENDING = "conversation_id = ? AND committed_at IS NULL AND superseded_at IS NULL"
 
 
@@ -150,7 +150,7 @@ def matching(
     where, values = scope_filter(descent)
     source = f"""(
             SELECT rowid AS match_id, rank FROM observations_fts WHERE observations_fts MATCH ?)
-        JOIN observations ON id = match_id WHERE {_UNSUPERSEDED}{where}
+        JOIN observations ON id = match_id WHERE {_ACTIVE_OR_PENDING}{where}
         ORDER BY rank, id DESC LIMIT ?"""
     return select(db, Observation, source, (expression, *values, limit))
 
@@ -169,7 +169,7 @@ def newest(
     """
     where, values = scope_filter(descent)
     kind = "priority = ifnull(?, priority) AND stance = ifnull(?, stance)"
-    source = f"observations WHERE {_UNSUPERSEDED} AND {kind}{where} ORDER BY id DESC LIMIT ?"
+    source = f"observations WHERE {_ACTIVE_OR_PENDING} AND {kind}{where} ORDER BY id DESC LIMIT ?"
     return select(db, Observation, source, (priority, stance, *values, limit))
 
 
@@ -251,8 +251,7 @@ def due(
     last = LAST_DAY_SQL.format("referenced_date")
     rows = db.execute(
         f"""SELECT id, content, {last} AS last_day FROM observations
-            WHERE superseded_at IS NULL AND committed_at IS NOT NULL AND withheld = 0
-              AND referenced_date IS NOT NULL AND last_day BETWEEN ? AND ?
+            WHERE {ACTIVE} AND referenced_date IS NOT NULL AND last_day BETWEEN ? AND ?
               AND (last_day >= ?
                    OR (stance = 'planned' AND (asked_at IS NULL OR asked_at > ?)))
               AND stance IN ('stated', 'planned') AND last_day > observation_date

@@ -11,7 +11,14 @@ from rich.text import Text
 
 from construct.clock import Clock
 from construct.memory.shown.lines import SIGNS
-from construct.operations.history import Diff, Generations, Period, PeriodUnit, bundled, folded
+from construct.operations.history import (
+    Diff,
+    Generations,
+    PeriodSummary,
+    PeriodUnit,
+    bundled,
+    folded,
+)
 from construct.store.provenance import Generation
 from construct.store.records import Observation
 from construct.text import one_line
@@ -62,7 +69,7 @@ def diff_json(diff: Diff) -> dict[str, Any]:
     }
 
 
-def timeline_view(weeks: Sequence[Period], max_lines: int | None = None) -> RenderableType:
+def timeline_view(weeks: Sequence[PeriodSummary], max_lines: int | None = None) -> RenderableType:
     """Return one line per week, oldest first; quiet weeks in a row share a line.
 
     If that takes more than `max_lines`, the lines are months, quarters or years.
@@ -75,7 +82,7 @@ def timeline_view(weeks: Sequence[Period], max_lines: int | None = None) -> Rend
     return Group(_timeline_head(weeks), lines, Text(f"\n{legend}", style="dim"))
 
 
-def timeline_json(weeks: Sequence[Period]) -> list[dict[str, Any]]:
+def timeline_json(weeks: Sequence[PeriodSummary]) -> list[dict[str, Any]]:
     """Return the JSON form of `timeline_view`."""
     return [
         {
@@ -158,14 +165,14 @@ def _diff_table(lines: Sequence[_SignedLine]) -> Table:
     )
 
 
-def _timeline_head(weeks: Sequence[Period]) -> Text:
+def _timeline_head(weeks: Sequence[PeriodSummary]) -> Text:
     learned = counted(sum(week.learned for week in weeks), "observation")
     known = sum(weeks[-1].active.values())
     span = f" in {counted(len(weeks), 'week')}; {known:,} known today"
     return Text.assemble((f"{learned} learned", "heading3"), span)
 
 
-def _timeline_table(shown: Sequence[Period], unit: PeriodUnit) -> Table:
+def _timeline_table(shown: Sequence[PeriodSummary], unit: PeriodUnit) -> Table:
     most_learned = max(1, *(period.learned for period in shown))
     return headed(
         (_timeline_row(line, unit, most_learned) for line in folded(shown)),
@@ -178,7 +185,7 @@ def _timeline_table(shown: Sequence[Period], unit: PeriodUnit) -> Table:
 
 
 def _timeline_row(
-    periods: Sequence[Period], unit: PeriodUnit, most_learned: int
+    periods: Sequence[PeriodSummary], unit: PeriodUnit, most_learned: int
 ) -> list[RenderableType]:
     """Return the row of one period, or of several quiet ones."""
     first = periods[0]
@@ -193,7 +200,7 @@ def _timeline_row(
     ]
 
 
-def _narrow_timeline(shown: Sequence[Period], unit: PeriodUnit) -> Iterator[Text]:
+def _narrow_timeline(shown: Sequence[PeriodSummary], unit: PeriodUnit) -> Iterator[Text]:
     for periods in folded(shown):
         first = periods[0]
         if first.is_quiet:
@@ -204,7 +211,7 @@ def _narrow_timeline(shown: Sequence[Period], unit: PeriodUnit) -> Iterator[Text
         yield Text.assemble(f"{_period_name(first.begin, unit)}  {counts}", (notes, "dim"))
 
 
-def _quiet_words(periods: Sequence[Period], unit: PeriodUnit) -> str:
+def _quiet_words(periods: Sequence[PeriodSummary], unit: PeriodUnit) -> str:
     return counted(len(periods), f"quiet {unit}")
 
 
@@ -220,7 +227,7 @@ def _period_name(begin: date, unit: PeriodUnit) -> str:
             return f"{begin:%Y}"
 
 
-def _known(period: Period) -> str:
+def _known(period: PeriodSummary) -> str:
     """Return what was known at the end as "12 + 3 + 1": generation 0, 1, and above."""
     counts = [0] * (_MAX_LEVEL + 1)
     for generation, number in period.active.items():
@@ -230,7 +237,7 @@ def _known(period: Period) -> str:
     return " + ".join(f"{number:,}" for number in counts)
 
 
-def _period_notes(period: Period) -> Iterator[str]:
+def _period_notes(period: PeriodSummary) -> Iterator[str]:
     if period.superseded:
         yield f"{period.superseded:,} superseded"
     if period.reflections:

@@ -10,7 +10,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from construct.clock import Clock
-from construct.memory.provenance import LifeEvent, Node, Trace, nodes_in_order
+from construct.memory.provenance import LifeEvent, Trace, TraceNode, nodes_in_order
 from construct.memory.shown.lines import SIGNS
 from construct.operations.memory import StoredMemory
 from construct.operations.provenance import MemoryTrace, MessageTrace, ReplyTrace
@@ -171,7 +171,7 @@ def _item(item: Observation | Memory | Message, clock: Clock) -> Text:
             return Text(f"memory:{item.id}  {one_line(item.content)}")
 
 
-def _tree(root: Node, clock: Clock) -> Tree:
+def _tree(root: TraceNode, clock: Clock) -> Tree:
     path: list[Tree] = []  # from the root to the branch drawn last
     for depth, node, is_repeated in nodes_in_order(root):
         label = _observation(node.observation)

@@ -10,16 +10,16 @@ from urllib.parse import urlsplit
 from construct.llm.catalog import model_info
 from construct.llm.servers import KINDS, kind_of
 from construct.llm.servers.types import ANTHROPIC, GGUF, SERVER, FoundModel
-from construct.operations.setup import NOTEBOOK, Origin, Reach, SavedChoice
+from construct.operations.setup import NOTEBOOK, CredentialOrigin, Reach, SavedChoice
 from construct.text import shorten
 from construct.views.words import model_words
 
 _MAX_MODELS = 9
 """Models on the screen: each is picked by a digit."""
 _ORIGINS = {
-    Origin.ENVIRONMENT: "from the environment",
-    Origin.SETUP: "chosen by `construct setup`",
-    Origin.FILES: "from .env or config.env",
+    CredentialOrigin.ENVIRONMENT: "from the environment",
+    CredentialOrigin.SETUP: "chosen by `construct setup`",
+    CredentialOrigin.FILES: "from .env or config.env",
 }
 _NAMED_PLACES = {ANTHROPIC: "Anthropic", GGUF: "a file"}
 """Where models run that no server of a known kind runs."""

@@ -21,7 +21,7 @@ from prompt_toolkit.utils import get_cwidth
 from construct.chat.around_prompt import Live, ToolbarState, toolbar
 from construct.chat.background import BackgroundWork, Job
 from construct.chat.chat import Chat
-from construct.chat.commands.registry import Choice, Command, Group, Registry
+from construct.chat.commands.registry import Choice, Command, CommandGroup, Registry
 from construct.chat.completion import CommandCompleter
 from construct.chat.output import Output
 from construct.chat.pastes import PasteParser, Pastes
@@ -157,7 +157,7 @@ async def completions(text: str) -> list[tuple[str, str]]:
     async def choices(chat: Chat) -> Sequence[Choice]:
         return [Choice("12", "Garden plans"), Choice("3", "Tea\x1b[2J")]
 
-    group = Group("Talk")
+    group = CommandGroup("Talk")
     group.commands += [
         Command("/switch ID", "go on elsewhere", run, choices),
         Command("/status", "the panel", run),

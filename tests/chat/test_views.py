@@ -19,13 +19,13 @@ from construct.llm.types import ChatMessage, Request, Tool
 from construct.llm.types import Text as Words
 from construct.memory.forgetting import ForgetPlan, Forgotten
 from construct.memory.graph.reading import Branch, Tree
-from construct.memory.provenance import LifeEvent, Node, Trace
+from construct.memory.provenance import LifeEvent, Trace, TraceNode
 from construct.memory.recall.search import Hit
 from construct.memory.turn_context import DuePlan
 from construct.memory.undo import Undone
 from construct.operations.cost_report import CostReport, Estimate, cost_by_day
 from construct.operations.forgetting import Undo
-from construct.operations.history import Diff, Generations, Period
+from construct.operations.history import Diff, Generations, PeriodSummary
 from construct.operations.memory import MemoryList
 from construct.operations.memory_filter import MemoryFilter
 from construct.operations.provenance import MemoryTrace, MessageTrace
@@ -169,8 +169,8 @@ def trace(
     o: Observation, below: tuple[Observation, ...] = (), messages: tuple[Message, ...] = ()
 ) -> Trace:
     """Return where an observation comes from."""
-    nodes = tuple(Node(b, messages, ()) for b in below)
-    tree = Node(o, () if below else messages, nodes)
+    nodes = tuple(TraceNode(b, messages, ()) for b in below)
+    tree = TraceNode(o, () if below else messages, nodes)
     return Trace(o, below, messages, tree, (LifeEvent(STAMP, "said", EVIL),))
 
 
@@ -228,11 +228,11 @@ SPENT = [
 ]
 COSTS = CostReport(USAGE, [], cost_by_day(SPENT, CLOCK), 0.4, Estimate(20, 0.5, 1.6, 3))
 WEEKS = [
-    Period(date(2026, 2, 9), {"low": 12}, 0, 0, 0, {0: 12}),
-    Period(date(2026, 2, 16), {}, 0, 0, 0, {0: 12}),
-    Period(date(2026, 2, 23), {"low": 3}, 9, 2, 1, {0: 6, 1: 2}),
-    Period(date(2026, 3, 2), {}, 1, 0, 0, {0: 5, 1: 2}),
-    Period(date(2026, 3, 9), {}, 0, 0, 0, {0: 5, 1: 2}),
+    PeriodSummary(date(2026, 2, 9), {"low": 12}, 0, 0, 0, {0: 12}),
+    PeriodSummary(date(2026, 2, 16), {}, 0, 0, 0, {0: 12}),
+    PeriodSummary(date(2026, 2, 23), {"low": 3}, 9, 2, 1, {0: 6, 1: 2}),
+    PeriodSummary(date(2026, 3, 2), {}, 1, 0, 0, {0: 5, 1: 2}),
+    PeriodSummary(date(2026, 3, 9), {}, 0, 0, 0, {0: 5, 1: 2}),
 ]
 SINCE = datetime(2026, 3, 1, tzinfo=UTC)
 UNDONE = Undone(cycle(), (observation(1, EVIL),), (observation(2),), 0)

@@ -10,7 +10,7 @@ from construct.errors import UsageError
 from construct.memory.corrections import edit
 from construct.memory.forgetting import forget
 from construct.memory.undo import undo
-from construct.operations.history import Period, bundled, diff, folded, timeline
+from construct.operations.history import PeriodSummary, bundled, diff, folded, timeline
 from construct.operations.memory import list_in_scope
 from construct.operations.moments import parse_moment
 from construct.operations.report import report
@@ -210,11 +210,11 @@ def test_a_life_by_week(life: Life) -> None:
     life.pass_days(14)
     edit(life.db, three.id, "I cycle to work.", life.clock)
     assert timeline(context(life.db, life.clock)) == [
-        Period(date(2026, 2, 23), {"high": 2}, 0, 0, 0, {0: 2}),
-        Period(date(2026, 3, 2), {}, 0, 0, 0, {0: 2}),
-        Period(date(2026, 3, 9), {"high": 1}, 2, 1, 0, {0: 1, 1: 1}),
-        Period(date(2026, 3, 16), {}, 0, 0, 0, {0: 1, 1: 1}),
-        Period(date(2026, 3, 23), {}, 1, 0, 1, {0: 1, 1: 1}),
+        PeriodSummary(date(2026, 2, 23), {"high": 2}, 0, 0, 0, {0: 2}),
+        PeriodSummary(date(2026, 3, 2), {}, 0, 0, 0, {0: 2}),
+        PeriodSummary(date(2026, 3, 9), {"high": 1}, 2, 1, 0, {0: 1, 1: 1}),
+        PeriodSummary(date(2026, 3, 16), {}, 0, 0, 0, {0: 1, 1: 1}),
+        PeriodSummary(date(2026, 3, 23), {}, 1, 0, 1, {0: 1, 1: 1}),
     ]
 
 
@@ -248,7 +248,7 @@ def test_years_fit_a_screen(years: float, unit: str) -> None:
     """
     monday = date(2026, 1, 5)
     lived = [
-        Period(monday + timedelta(weeks=n), {"high": 2, "low": 1}, 1, n % 2, 0, {0: n})
+        PeriodSummary(monday + timedelta(weeks=n), {"high": 2, "low": 1}, 1, n % 2, 0, {0: n})
         for n in range(int(52 * years))
     ]
     found, bundles = bundled(lived, 16)
@@ -263,8 +263,8 @@ def test_years_fit_a_screen(years: float, unit: str) -> None:
 def test_quiet_periods_in_a_row_are_one_line() -> None:
     """They take as much room as one."""
     quiet, busy = (
-        Period(date(2026, 1, 5), {}, 0, 0, 0, {0: 1}),
-        Period(date(2026, 1, 12), {"low": 1}, 0, 0, 0, {0: 1}),
+        PeriodSummary(date(2026, 1, 5), {}, 0, 0, 0, {0: 1}),
+        PeriodSummary(date(2026, 1, 12), {"low": 1}, 0, 0, 0, {0: 1}),
     )
     assert list(map(len, folded([quiet, quiet, busy, busy, quiet]))) == [2, 1, 1, 1]
 

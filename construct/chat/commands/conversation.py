@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from construct.chat.chat import Chat
 from construct.chat.commands.arguments import number_in
-from construct.chat.commands.registry import AfterCommand, Choice, Group, choose
+from construct.chat.commands.registry import AfterCommand, Choice, CommandGroup, choose
 from construct.chat.output import Output
 from construct.errors import NotFoundError, UsageError
 from construct.operations import conversations as operations
@@ -17,7 +17,7 @@ from construct.views.conversations import conversations_view, deleted_text, dele
 from construct.views.setup import models_text, price_words
 from construct.views.words import ago, model_words
 
-group = Group("Talk")
+group = CommandGroup("Talk")
 
 _CODE_BLOCK = re.compile(
     r"^(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<code>.*?)^(?P=fence)[`~]*\s*$", re.MULTILINE | re.DOTALL

@@ -2,7 +2,7 @@
 
 from construct.chat.chat import Chat
 from construct.chat.commands.arguments import named, observation_choices
-from construct.chat.commands.registry import Group
+from construct.chat.commands.registry import CommandGroup
 from construct.chat.output import Output
 from construct.errors import ConstructError, UsageError
 from construct.memory.forgetting import Forgotten
@@ -15,7 +15,7 @@ from construct.views.memory import lost_words, observation_table
 from construct.views.rules import forbidden_view
 from construct.views.search import unsearched_view
 
-group = Group("Corrections")
+group = CommandGroup("Corrections")
 
 _EDIT, _PIN, _FORGET = "/edit [ID] [TEXT]", "/pin [ID] [off]", "/forget [ID] [--words] [--yes]"
 

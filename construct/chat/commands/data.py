@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from construct.chat.chat import Chat
-from construct.chat.commands.registry import Group
+from construct.chat.commands.registry import CommandGroup
 from construct.chat.output import Output
 from construct.errors import UsageError
 from construct.operations import report as reports
@@ -17,7 +17,7 @@ from construct.views.doors import doors_view
 from construct.views.transfer import imported_notes, imported_text
 from construct.views.usage import usage_view
 
-group = Group("Data")
+group = CommandGroup("Data")
 
 _FORMAT_OF = {
     ".md": "markdown",

@@ -7,8 +7,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Column, Table
 from rich.text import Text
 
-from construct.chat.commands.registry import ALIASES, Command, Registry
-from construct.chat.commands.registry import Group as Commands
+from construct.chat.commands.registry import ALIASES, Command, CommandGroup, Registry
 from construct.views.widgets import grid
 
 KEYS = (
@@ -47,7 +46,7 @@ _MORE = "/help all: every command · /help COMMAND: one in detail · /help keys:
 class HelpView:
     """All commands by group, in two columns if they fit, so that 24 lines are enough."""
 
-    def __init__(self, groups: Sequence[Commands]) -> None:
+    def __init__(self, groups: Sequence[CommandGroup]) -> None:
         self._groups = groups
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -58,7 +57,7 @@ class HelpView:
         yield Text(_CLOSING, style="dim")
 
 
-def halves(groups: Sequence[Commands]) -> tuple[list[Commands], list[Commands]]:
+def halves(groups: Sequence[CommandGroup]) -> tuple[list[CommandGroup], list[CommandGroup]]:
     """Split the groups into two columns of similar height, keeping their order."""
     splits = [
         (list(left), [group for group in groups if group not in left])
@@ -93,17 +92,17 @@ def command_view(command: Command) -> RenderableType:
     return text.append("\nFor example: ", style="dim").append(command.example, style="accent")
 
 
-def _height(group: Commands) -> int:
+def _height(group: CommandGroup) -> int:
     return len(group.commands) + 1
 
 
-def _column(groups: Sequence[Commands]) -> RenderableType:
+def _column(groups: Sequence[CommandGroup]) -> RenderableType:
     """Return the groups one below another, with their summaries aligned."""
     width = max(len(command.name) for group in groups for command in group.commands) + 3
     return Group(*(part for group in groups for part in _group(group, width)))
 
 
-def _group(group: Commands, width: int) -> Iterator[RenderableType]:
+def _group(group: CommandGroup, width: int) -> Iterator[RenderableType]:
     yield Text(group.title, style="heading3")
     yield _table([(f"/{command.name}", command.help) for command in group.commands], width)
 

@@ -10,7 +10,7 @@ from construct.chat.commands.arguments import (
     named,
     why_choices,
 )
-from construct.chat.commands.registry import Group, choose
+from construct.chat.commands.registry import CommandGroup, choose
 from construct.chat.output import Output
 from construct.errors import UsageError
 from construct.operations import history, learning, memory, provenance, search
@@ -27,7 +27,7 @@ from construct.views.rules import forbidden_view, rules_view
 from construct.views.search import unsearched_view
 from construct.vocabulary import ItemKind
 
-group = Group("Memory")
+group = CommandGroup("Memory")
 
 _MAX_LISTED = 60
 _MAX_FOUND = 8

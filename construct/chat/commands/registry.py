@@ -84,7 +84,7 @@ class Command:
         return "\n".join(re.sub(r"\n(?! )", " ", paragraph) for paragraph in paragraphs)
 
 
-class Group:
+class CommandGroup:
     """Commands listed under one title in `/help`."""
 
     def __init__(self, title: str) -> None:
@@ -117,7 +117,7 @@ class Group:
 class Registry:
     """All commands, by name."""
 
-    def __init__(self, groups: Sequence[Group]) -> None:
+    def __init__(self, groups: Sequence[CommandGroup]) -> None:
         self.groups = groups
         self._commands = {command.name: command for group in groups for command in group.commands}
 

@@ -4,7 +4,7 @@ import asyncio
 
 from construct.chat.chat import Chat
 from construct.chat.commands.arguments import number_in
-from construct.chat.commands.registry import Group, choose
+from construct.chat.commands.registry import CommandGroup, choose
 from construct.chat.output import LiveView, Output
 from construct.errors import UsageError
 from construct.operations import history as changes
@@ -16,7 +16,7 @@ from construct.views.context import context_view
 from construct.views.history import generations_view
 from construct.views.status import status_view, watermarks_view
 
-group = Group("Status")
+group = CommandGroup("Status")
 
 _SAID = 10
 _AT_ONCE = 100

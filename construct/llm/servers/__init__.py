@@ -15,10 +15,10 @@ from construct.llm.servers.llamacpp import LLAMACPP
 from construct.llm.servers.lmstudio import LMSTUDIO
 from construct.llm.servers.ollama import OLLAMA
 from construct.llm.servers.other import OTHER
-from construct.llm.servers.types import Ask, FoundModel, Kind
+from construct.llm.servers.types import Ask, FoundModel, ServerKind
 from construct.llm.servers.vllm import VLLM
 
-KINDS: tuple[Kind, ...] = (OLLAMA, LMSTUDIO, LLAMACPP, VLLM)
+KINDS: tuple[ServerKind, ...] = (OLLAMA, LMSTUDIO, LLAMACPP, VLLM)
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _LOOK_FOR = "CONSTRUCT_LOOK_FOR"
 _CHOSEN_SERVER_SECONDS = 2.0
@@ -38,7 +38,7 @@ def look(environ: Mapping[str, str] = os.environ) -> list[FoundModel]:
     return sorted((m for models in found for m in models or []), key=_sensible_first)
 
 
-def kind_of(source: str) -> Kind:
+def kind_of(source: str) -> ServerKind:
     """Return the kind of server that runs a model."""
     return next((kind for kind in KINDS if kind.source == source), OTHER)
 
@@ -58,7 +58,7 @@ def list_models(base_url: str, headers: Mapping[str, str]) -> list[FoundModel]:
     return _kind_at(ask).find(ask, base_url) or []
 
 
-def _kind_at(ask: Ask) -> Kind:
+def _kind_at(ask: Ask) -> ServerKind:
     """Return the kind of a server.
 
     Only the list of models is requested: a remote server should not see unusual
@@ -68,7 +68,7 @@ def _kind_at(ask: Ask) -> Kind:
     return next((kind for kind in KINDS if owned_by(answer, kind.owner)), OTHER)
 
 
-def _first_found(kinds: Sequence[Kind], base_url: str) -> list[FoundModel]:
+def _first_found(kinds: Sequence[ServerKind], base_url: str) -> list[FoundModel]:
     ask = asker(base_url)
     for kind in kinds:
         found = kind.find(ask, base_url)
@@ -77,13 +77,15 @@ def _first_found(kinds: Sequence[Kind], base_url: str) -> list[FoundModel]:
     return []
 
 
-def _places(environ: Mapping[str, str]) -> list[tuple[str, Sequence[Kind]]]:
+def _places(environ: Mapping[str, str]) -> list[tuple[str, Sequence[ServerKind]]]:
     """Return the base URLs to try, each with the kinds of server it may be."""
     given = environ.get(_LOOK_FOR)
     if given is not None:
         urls = [url.strip().rstrip("/") for url in given.split(",") if url.strip()]
         return [(_on_loopback(url), (*KINDS, OTHER)) for url in urls]
-    places: list[tuple[str, Sequence[Kind]]] = [(kind.address, (kind, OTHER)) for kind in KINDS]
+    places: list[tuple[str, Sequence[ServerKind]]] = [
+        (kind.address, (kind, OTHER)) for kind in KINDS
+    ]
     ollama = _ollama_host(environ.get("OLLAMA_HOST", ""))
     return [(ollama or OLLAMA.address, (OLLAMA,)), *places[1:]]
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from construct.llm.servers.asking import at, count, entries, listed_models, owned_by
-from construct.llm.servers.types import Ask, FoundModel, Kind
+from construct.llm.servers.types import Ask, FoundModel, ServerKind
 
 _SOURCE = "llamacpp"
 _OWNER = "llamacpp"
@@ -38,7 +38,7 @@ def _with_props(model: FoundModel, props: Any) -> FoundModel:
     )
 
 
-LLAMACPP = Kind(
+LLAMACPP = ServerKind(
     source=_SOURCE,
     name="llama.cpp",
     owner=_OWNER,

@@ -7,7 +7,7 @@ asked once the user has chosen a model.
 from dataclasses import replace
 
 from construct.llm.servers.asking import count, entries, listed_models, owned_by
-from construct.llm.servers.types import Ask, FoundModel, Kind
+from construct.llm.servers.types import Ask, FoundModel, ServerKind
 
 _SOURCE = "lmstudio"
 _OWNER = "organization_owner"
@@ -34,7 +34,7 @@ def describe(ask: Ask, base_url: str, name: str) -> FoundModel | None:
     )
 
 
-LMSTUDIO = Kind(
+LMSTUDIO = ServerKind(
     source=_SOURCE,
     name="LM Studio",
     owner=_OWNER,

@@ -12,7 +12,7 @@ from typing import Any
 
 from construct.llm.capable import parameters_in
 from construct.llm.servers.asking import at, at_once, count, entries, name_of
-from construct.llm.servers.types import Ask, FoundModel, Kind
+from construct.llm.servers.types import Ask, FoundModel, ServerKind
 
 _SOURCE = "ollama"
 _DEFAULT_WINDOW = 4_096
@@ -84,7 +84,7 @@ def _can_chat(shown: Any) -> bool:
     return not isinstance(capabilities, list) or "completion" in capabilities
 
 
-OLLAMA = Kind(
+OLLAMA = ServerKind(
     source=_SOURCE,
     name="Ollama",
     owner="library",

@@ -1,7 +1,7 @@
 """Any other server that speaks the Messages API: OpenRouter, LiteLLM, a proxy."""
 
 from construct.llm.servers.asking import entries, listed_models
-from construct.llm.servers.types import SERVER, Ask, FoundModel, Kind
+from construct.llm.servers.types import SERVER, Ask, FoundModel, ServerKind
 
 
 def find(ask: Ask, base_url: str) -> list[FoundModel] | None:
@@ -15,7 +15,7 @@ def find(ask: Ask, base_url: str) -> list[FoundModel] | None:
     return listed_models(answer, base_url, SERVER, "max_model_len", "max_input_tokens")
 
 
-OTHER = Kind(
+OTHER = ServerKind(
     source=SERVER,
     name="the server",
     owner="",

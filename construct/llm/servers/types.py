@@ -43,7 +43,7 @@ class Ask(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ServerKind:
     """One kind of server: where it listens and how to query it."""
 
     source: str

@@ -1,7 +1,7 @@
 """vLLM 0.22 and later, which speaks the Messages API and lists context windows."""
 
 from construct.llm.servers.asking import entries, listed_models, owned_by
-from construct.llm.servers.types import Ask, FoundModel, Kind
+from construct.llm.servers.types import Ask, FoundModel, ServerKind
 
 _SOURCE = "vllm"
 _OWNER = "vllm"
@@ -16,7 +16,7 @@ def find(ask: Ask, base_url: str) -> list[FoundModel] | None:
     return listed_models(answer, base_url, _SOURCE, "max_model_len")
 
 
-VLLM = Kind(
+VLLM = ServerKind(
     source=_SOURCE,
     name="vLLM",
     owner=_OWNER,

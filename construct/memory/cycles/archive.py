@@ -21,7 +21,7 @@ _WRITTEN, _READ_AGAIN, _CONDENSED = 0.4, 0.2, 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class WorkEstimate:
     """A rough estimate of what observing a backlog takes."""
 
     calls: int
@@ -29,10 +29,10 @@ class Estimate:
     """None if the model's prices are unknown."""
 
 
-def estimate(waiting: Sequence[Backlog], model: Model | None) -> Estimate:
+def estimate(waiting: Sequence[Backlog], model: Model | None) -> WorkEstimate:
     """Estimate the observer calls a backlog takes, and their cost with later reflections."""
     if model is None:
-        return Estimate(0, 0.0)
+        return WorkEstimate(0, 0.0)
     message_tokens = sum(b.tokens for b in waiting)
     calls = sum(ceil(b.tokens / batch_tokens(model)) for b in waiting)
     usage = Usage(
@@ -40,7 +40,7 @@ def estimate(waiting: Sequence[Backlog], model: Model | None) -> Estimate:
         output_tokens=ceil(message_tokens * (_WRITTEN + _CONDENSED) / max(1, calls)),
     )
     usd_per_call = cost_usd(model.name, usage)
-    return Estimate(calls, None if usd_per_call is None else usd_per_call * calls)
+    return WorkEstimate(calls, None if usd_per_call is None else usd_per_call * calls)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from construct.store.cycles import is_running
 from construct.store.forbidden import is_forbidden
 from construct.store.messages import get_message, is_readable, live_messages
 from construct.store.records import Message, Observation
-from construct.vocabulary import Relation, WatermarkName
+from construct.vocabulary import Replacement, WatermarkName
 
 
 class StaleError(Exception):
@@ -82,7 +82,7 @@ def store_extraction(
             if o.state != "superseded"
         ]
         provenance.link_replaced(
-            db, [(observation_id, old) for old in replaced], Relation.OUTDATED, cycle_id
+            db, [(observation_id, old) for old in replaced], Replacement.OUTDATED, cycle_id
         )
         lenders = stored_observations.observations(db, [*proposed.replaces, *proposed.borrowed])
         provenance.link_borrowed(

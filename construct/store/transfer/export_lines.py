@@ -19,7 +19,7 @@ from construct.store.transfer.format import (
 )
 from construct.store.transfer.refused import RefusedError
 from construct.text import shorten
-from construct.vocabulary import CycleKind, Relation, Role
+from construct.vocabulary import CycleKind, Replacement, Role
 
 
 class ExportLines:
@@ -80,7 +80,7 @@ class ExportLines:
         if kind is OUTDATED:
             query = "SELECT kind FROM scratch.cycles WHERE id = ?"
             is_edit = scalar(self._db, query, (row["cycle_id"],)) == CycleKind.EDIT
-            row["relation"] = Relation.EDIT if is_edit else Relation.OUTDATED
+            row["relation"] = Replacement.EDIT if is_edit else Replacement.OUTDATED
         if name == "tombstone":  # a repeated line is accepted
             query = "INSERT OR IGNORE INTO scratch.tombstones VALUES (?, ?)"
             self._db.execute(query, tuple(row.values()))
