@@ -115,7 +115,8 @@ class Companion:
     def unread_notice(self, attachments: Sequence["Attachment"]) -> str:
         """Return a notice that the model cannot read some of these files.
 
-        Empty if it can, or if the user has already been told about this model.
+        Empty if it can, if the user has already been told so about each kind of file, and
+        for the notebook.
         """
         model = self.models.main
         if self.models.is_notebook:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 from contextlib import closing
 from pathlib import Path
 
@@ -252,6 +253,12 @@ def test_why_leads_to_the_file(program: Program, api: FakeApi, tmp_path: Path) -
     assert program.run("attachment", "2", "-o", str(target)).returncode == 2
     assert program.run("attachment", "2", "-o", str(target), "--force").returncode == 0
     assert SECRET in target.read_text()
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    assert program.run("attachment", "2", "-o", str(pipe)).returncode == 0
+    assert os.read(reader, 10_000) == f"{SECRET}\n".encode() * 50
+    os.close(reader)
     piped = program.process("attachment", "2", "-o", "-")
     assert (piped.returncode, piped.stdout) == (0, f"{SECRET}\n" * 50)
     assert program.run("attachment", "9", "-o", "-").returncode == 1

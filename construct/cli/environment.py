@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from construct.cli.streams import answered_yes, complain
+from construct.cli.streams import answered_yes, complain, theme_setting
 from construct.clock import to_text
 from construct.config import SECRETS, Settings, UntrustedFile, load_settings
 from construct.env_file import answers_file, record_answer
@@ -52,6 +52,7 @@ class Environment:
             settings = load_settings(db=self.db)
         if settings.untrusted is not None:
             complain(_what_was_ignored(settings.untrusted, settings.config_dir))
+        theme_setting.set(settings.theme)
         return settings
 
     @contextmanager

@@ -1,6 +1,7 @@
 """The bodies of `construct status`, `compact`, `observe` and `undo`."""
 
 import asyncio
+import os
 import sys
 import time
 from collections.abc import Awaitable, Callable
@@ -48,6 +49,7 @@ def watch_status(env: Environment) -> None:
 
     from construct.views.console import to_console
     from construct.views.status import status_view
+    from construct.views.themes import theme_on
 
     if not sys.stdout.isatty():
         status(env, as_json=False)
@@ -60,7 +62,8 @@ def watch_status(env: Environment) -> None:
             current = _status(ctx.at_current())
             return Group(status_view(current, imported=imported, compact=_COMPACT), last_line)
 
-        live = Live(panel(), console=to_console(sys.stdout), auto_refresh=False)
+        theme = theme_on(sys.stdout, env.settings.theme, os.environ)
+        live = Live(panel(), console=to_console(sys.stdout, theme), auto_refresh=False)
         with suppress(KeyboardInterrupt), live:
             while True:
                 time.sleep(_UPDATE_SECONDS)

@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -12,6 +13,10 @@ from construct.text import printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+
+theme_setting = ContextVar("theme_setting", default="auto")
+"""CONSTRUCT_THEME, once the settings have been read."""
 
 
 def say(text: str = "") -> None:
@@ -28,7 +33,7 @@ def show(view: "RenderableType", stream: TextIO | None = None) -> None:
     from construct.views.console import PLAIN_WIDTH, to_ansi
     from construct.views.themes import theme_on
 
-    theme = theme_on(target, os.environ)
+    theme = theme_on(target, theme_setting.get(), os.environ)
     target.write(to_ansi(view, _width(target) or PLAIN_WIDTH, theme))
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from construct.language.dates import in_past
 from construct.language.index_words import stem
-from construct.language.terms import content_words, opening_names, terms
+from construct.language.terms import carries_meaning, content_words, opening_names, terms
 from construct.language.wordlists import MONTHS, WEEKDAYS, word_set
 from construct.language.words import words
 
@@ -92,7 +92,7 @@ def reveals(text: str | None, parts: frozenset[str]) -> bool:
     """Return whether a text contains any of these words or pairs of characters."""
     if not text:
         return False
-    return not (parts.isdisjoint(words(text)) and parts.isdisjoint(_pairs(text)))
+    return not (parts.isdisjoint(_analyse_text(text).words) and parts.isdisjoint(_pairs(text)))
 
 
 def _pairs(text: str) -> set[str]:
@@ -145,10 +145,10 @@ class _Fact:
 def _analyse_text(text: str) -> _Text:
     text_words = frozenset(words(text))
     stems = frozenset(map(stem, text_words))
-    return _Text(_plain(text), text_words, stems, len(content_words(text)))
+    return _Text(_plain(text), text_words, stems, sum(map(carries_meaning, text_words)))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _analyse_fact(fact: str) -> _Fact:
     names = fact_names(fact)
     other_stems = frozenset(stem(word) for word in content_words(fact) - names)

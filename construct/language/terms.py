@@ -42,8 +42,13 @@ _LONGEST_SENTENCE_START = 12
 
 
 def content_words(text: str) -> frozenset[str]:
-    """Return the words that carry meaning: no stop words, no denials."""
-    return frozenset(w for w in words(text) if w not in NOTE_STOP_WORDS and not is_negation(w))
+    """Return the words that carry meaning."""
+    return frozenset(filter(carries_meaning, words(text)))
+
+
+def carries_meaning(word: str) -> bool:
+    """Return whether a word is neither a stop word nor a denial."""
+    return word not in NOTE_STOP_WORDS and not is_negation(word)
 
 
 def terms(text: str) -> frozenset[str]:

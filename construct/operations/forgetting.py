@@ -79,7 +79,7 @@ class ForgetQuestion:
     deleted: Sequence[Observation]
     """The observations that would be deleted in addition to those asked for."""
     memories: Sequence[Memory]
-    """The memories kept on request that would be deleted. Promoted ones go with theirs."""
+    """The memories to delete that were not promoted. Promoted ones go with their observation."""
     emptied: Sequence[Message]
     """The messages that would be emptied in addition to those asked for."""
 

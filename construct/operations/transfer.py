@@ -13,8 +13,8 @@ from construct.store.output_file import (
     explaining,
     refuse_database,
     refuse_foreign_file,
-    replacing,
     text_file,
+    write_bytes,
 )
 from construct.store.transfer.exporting import FORMATS, write_export
 from construct.store.transfer.importing import READING, ImportReport
@@ -74,8 +74,8 @@ def write_attachment(
             stdout.buffer.flush()
         return
     _refuse_to_replace(ctx, target, force)
-    with explaining(target), replacing(target) as new:
-        new.write_bytes(file.data)
+    with explaining(target):
+        write_bytes(target, file.data)
 
 
 def write_page(ctx: Context, html: str, target: Path, *, force: bool = False) -> None:

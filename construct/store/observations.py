@@ -197,9 +197,10 @@ def last_said(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, tuple[str
 
 
 def newest_message_under(db: sqlite3.Connection, ids: Sequence[int]) -> dict[int, int]:
-    """Return the id of the newest message behind each observation, 0 if none is left.
+    """Return the highest id of the messages behind each observation, 0 if none is left.
 
-    The messages behind sources of any generation count.
+    The messages behind sources of any generation count. An imported message may have been
+    said earlier than one with a lower id: for the newest by time, see `last_said`.
     """
     query = f"""{BENEATH} SELECT ifnull(max(message_id), 0) FROM observation_messages
                 WHERE observation_id IN beneath"""

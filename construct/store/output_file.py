@@ -41,6 +41,15 @@ def replacing(target: Path) -> Iterator[Path]:
                 side_file(new, suffix).unlink()
 
 
+def write_bytes(target: Path, data: bytes) -> None:
+    """Replace the target by a file with this content. Write directly to a pipe or a device."""
+    if _is_pipe_or_device(target):
+        target.write_bytes(data)
+        return
+    with replacing(target) as new:
+        new.write_bytes(data)
+
+
 @contextmanager
 def text_file(target: Path) -> Iterator[TextIO]:
     """Yield a text file that replaces the target at the end of the block.
@@ -48,7 +57,7 @@ def text_file(target: Path) -> Iterator[TextIO]:
     A pipe or a device is written to directly. Raises UsageError if the target is a
     database.
     """
-    if target.exists() and not target.is_file():  # such as /dev/null
+    if _is_pipe_or_device(target):
         with target.open("w", encoding="utf-8", newline="\n") as stream:
             yield stream
         return
@@ -59,6 +68,11 @@ def text_file(target: Path) -> Iterator[TextIO]:
         )
     with replacing(target) as new, new.open("w", encoding="utf-8", newline="\n") as file:
         yield file
+
+
+def _is_pipe_or_device(target: Path) -> bool:
+    """Return whether the target is something like /dev/null. Folders are refused earlier."""
+    return target.exists() and not target.is_file()
 
 
 @contextmanager

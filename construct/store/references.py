@@ -12,9 +12,6 @@ from construct.store.messages import message_tokens
 from construct.store.records import Message
 from construct.store.sql import ID_LIST, column, json_ids, select
 
-_PHRASES_AT_ONCE = 60
-"""Phrases in one query: FTS5 accepts no expression with more than 256 parts."""
-
 
 class ConversationNotes(NamedTuple):
     """The title, current task and suggested response of a conversation."""
@@ -69,12 +66,10 @@ def observations_with(db: sqlite3.Connection, phrases: Sequence[str]) -> list[tu
 
 def _ids_with(db: sqlite3.Connection, index: str, phrases: Sequence[str]) -> set[int]:
     """Return the ids of the rows of a search index that contain any of the phrases."""
-    quoted = ['"' + phrase.replace('"', '""') + '"' for phrase in phrases]
-    ids: set[int] = set()
-    for start in range(0, len(quoted), _PHRASES_AT_ONCE):
-        any_of = " OR ".join(quoted[start : start + _PHRASES_AT_ONCE])
-        ids.update(column(db, f"SELECT rowid FROM {index} WHERE {index} MATCH ?", (any_of,)))
-    return ids
+    if not phrases:
+        return set()
+    any_of = " OR ".join('"' + phrase.replace('"', '""') + '"' for phrase in phrases)
+    return set(column(db, f"SELECT rowid FROM {index} WHERE {index} MATCH ?", (any_of,)))
 
 
 def conversation_notes(db: sqlite3.Connection) -> list[ConversationNotes]:

@@ -36,7 +36,7 @@ def agenda_view(agenda: Agenda, *, compact: str = "/compact") -> RenderableType:
     `compact` is the command that adds plans from messages which are not compacted.
     """
     sections: list[RenderableType] = [
-        Group(Text(title, style="accent"), agenda_table(items, agenda.today))
+        Group(Text(title, style="accent"), _section_table(items, agenda.today))
         for title, items in _sections(agenda.items)
     ]
     if not sections:
@@ -61,19 +61,38 @@ def _sections(items: Sequence[AgendaItem]) -> Iterator[tuple[str, list[AgendaIte
         yield "Passed, outcome unknown", passed
 
 
-def agenda_table(items: Iterable[AgendaItem], today: date) -> Table:
-    """Return one row per item: its number, then what is planned for when."""
-    rows = ((str(item.id), _line(item, today)) for item in items)
-    return grid(rows, Column(justify="right", no_wrap=True, style="dim"), Column(overflow="fold"))
+def in_shown_order(items: Sequence[AgendaItem]) -> list[AgendaItem]:
+    """Return the items in the order in which `agenda_view` shows them."""
+    return [item for _, section in _sections(items) for item in section]
+
+
+def agenda_item_view(item: AgendaItem, today: date) -> Table:
+    """Return one item with its number and its date."""
+    return _table([(item, _dated_line(item, today))])
+
+
+def _section_table(items: Iterable[AgendaItem], today: date) -> Table:
+    """Return one row per item, with its date unless the heading above says when."""
+    return _table((item, _line(item, today)) for item in items)
+
+
+def _table(rows: Iterable[tuple[AgendaItem, Text]]) -> Table:
+    numbered = ((str(item.id), line) for item, line in rows)
+    columns = Column(justify="right", no_wrap=True, style="dim"), Column(overflow="fold")
+    return grid(numbered, *columns)
 
 
 def _line(item: AgendaItem, today: date) -> Text:
-    line = Prose(one_line(item.content))
     is_today = item.state is AgendaState.TODAY
     is_vague_ahead = item.state is AgendaState.AHEAD and item.is_vague
     if is_today or is_vague_ahead:  # the heading above it says when
-        return line
+        return Prose(one_line(item.content))
+    return _dated_line(item, today)
+
+
+def _dated_line(item: AgendaItem, today: date) -> Text:
     distance = relative_words(item.days.last, today)
+    line = Prose(one_line(item.content))
     return line.append(f" · {_day(item)}, {distance}", style="dim")
 
 

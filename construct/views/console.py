@@ -1,6 +1,5 @@
 """Turn rich renderables into text, with or without ANSI escapes."""
 
-import os
 import re
 from io import StringIO
 from typing import TextIO
@@ -8,7 +7,7 @@ from typing import TextIO
 from rich.console import Console, RenderableType
 from rich.theme import Theme as RichTheme
 
-from construct.views.themes import NEUTRAL, PLAIN, Theme, theme_on
+from construct.views.themes import NEUTRAL, PLAIN, Theme
 
 _TRAILING_BLANKS = re.compile(r"[ \t]+((?:\x1b\[[\d;]*m[ \t]*)*)$", re.MULTILINE)
 """Blanks and colour escapes at the end of a line, as in `word  \\x1b[0m  `."""
@@ -27,9 +26,9 @@ def to_ansi(renderable: RenderableType, width: int, theme: Theme = NEUTRAL) -> s
     return _TRAILING_BLANKS.sub(lambda end: end[1].replace(" ", ""), stream.getvalue())
 
 
-def to_console(stream: TextIO) -> Console:
+def to_console(stream: TextIO, theme: Theme) -> Console:
     """Return a console on `stream`, for a display that is redrawn."""
-    return _console(stream, None, theme_on(stream, os.environ))
+    return _console(stream, None, theme)
 
 
 def _console(stream: TextIO, width: int | None, theme: Theme) -> Console:

@@ -119,11 +119,11 @@ def choose_theme(setting: str, environ: Mapping[str, str]) -> Theme:
     return {"light": LIGHT, "dark": DARK}.get(setting, NEUTRAL)
 
 
-def theme_on(stream: TextIO, environ: Mapping[str, str]) -> Theme:
-    """Return the theme for a stream; plain unless it is a capable terminal."""
+def theme_on(stream: TextIO, setting: str, environ: Mapping[str, str]) -> Theme:
+    """Return the theme for a setting and a stream; plain unless it is a capable terminal."""
     if not stream.isatty() or environ.get("TERM") == "dumb":
         return PLAIN
-    return choose_theme("auto", environ)
+    return choose_theme(setting, environ)
 
 
 def prompt_style(theme: Theme) -> dict[str, str]:

@@ -20,6 +20,7 @@ from construct.store.records import Observation
 from construct.views.agenda import agenda_view
 from construct.views.console import to_text
 from tests.memory.builders import Life, stated
+from tests.support import emulator
 from tests.support.program import Program
 
 NOW = "2026-03-01T12:00:00+00:00"
@@ -249,6 +250,21 @@ def test_lines_end_and_fold_as_the_standard_says(planned: Program) -> None:
     assert b"\n" not in raw.replace(b"\r\n", b"")
     assert max(map(len, rows)) <= 75
     assert raw.decode().replace("\r\n ", "").count("é🦷" * 60) == 1
+
+
+def test_on_a_terminal_it_has_the_colours_of_the_setting(planned: Program) -> None:
+    """They are those that suit the background."""
+    drawn = set()
+    for theme in ("light", "dark"):
+        environment = {**planned.environment(), "CONSTRUCT_THEME": theme}
+        code = "from construct.cli.run import run; run(['agenda'])"
+        terminal = emulator.PseudoTerminal(emulator.python(code), environment)
+        try:
+            assert terminal.wait() == 0
+            drawn.add(terminal.screen.raw)
+        finally:
+            terminal.close()
+    assert len(drawn) == 2
 
 
 def test_an_empty_agenda(program: Program) -> None:

@@ -9,7 +9,7 @@ from construct.memory.agenda import AgendaItem
 from construct.operations import agenda as operations
 from construct.references import parse_reference
 from construct.text import shorten
-from construct.views.agenda import agenda_table, agenda_view
+from construct.views.agenda import agenda_item_view, agenda_view, in_shown_order
 from construct.views.memory import moved_view, settled_view
 from construct.vocabulary import AgendaState, Settled
 
@@ -52,9 +52,9 @@ async def agenda(chat: Chat, out: Output, argument: str) -> None:
     else:
         found = await chat.run(operations.agenda)
         out.show(agenda_view(found))
+        if found.items:
+            chat.shown = ("observation", in_shown_order(found.items)[-1].id)
         passed = [i for i in found.items if i.state is AgendaState.OUTCOME_UNKNOWN]
-        if listed := passed or found.items:  # in the view, passed plans come last
-            chat.shown = ("observation", listed[-1].id)
         if passed and out.interactive and not chat.is_private:
             await _ask_about(chat, out, passed)
 
@@ -66,7 +66,7 @@ async def _ask_about(chat: Chat, out: Output, items: list[AgendaItem]) -> None:
     chat.refuse_in_private()
     for item in items:
         chat.shown = ("observation", item.id)
-        out.show(agenda_table([item], chat.clock.today()))
+        out.show(agenda_item_view(item, chat.clock.today()))
         key = await out.ask_key(_QUESTION, "".join([*_KEYS, _MOVE, _STOP]))
         if key == _STOP:
             return

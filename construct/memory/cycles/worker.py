@@ -76,7 +76,7 @@ class MemoryWorker:
         return situation.cold and policy.observing_is_due(situation, self.config.thresholds)
 
     async def run_due_at_rest(self, *, exclude: int | None = None) -> None:
-        """Do the due work of conversations that were left or went cold, except one."""
+        """Do the due work of conversations that went cold, except one."""
         for conversation_id in await self._store.call(conversations_at_rest, self.config, exclude):
             with suppress(NotFoundError):  # deleted in the meantime
                 await self.run_due(conversation_id)

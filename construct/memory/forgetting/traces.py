@@ -56,14 +56,17 @@ def cleared_conversation_notes(
     return changed
 
 
-def cleared_cycle_notes(cycles: Iterable[CycleNotes], texts: Iterable[str]) -> list[CycleNotes]:
-    """Return the cycles whose notes or error reveal the texts, with those removed."""
+def cleared_cycle_notes(cycles: Iterable[CycleNotes], texts: Sequence[str]) -> list[CycleNotes]:
+    """Return the cycles whose notes or error reveal or state the texts, with those removed."""
     revealing = union(map(revealing_words, texts))
+
+    def cleared_text(text: str) -> str:
+        return REMOVED if reveals(text, revealing) or states_any(text, texts) else text
+
     changed = []
     for cycle in cycles:
-        notes = tuple(REMOVED if reveals(note, revealing) else note for note in cycle.notes)
-        error = REMOVED if reveals(cycle.error, revealing) else cycle.error
-        cleared = CycleNotes(cycle.id, notes, error)
+        notes = tuple(map(cleared_text, cycle.notes))
+        cleared = CycleNotes(cycle.id, notes, cycle.error and cleared_text(cycle.error))
         if cleared != cycle:
             changed.append(cleared)
     return changed
@@ -78,20 +81,14 @@ def replies_revealing(
     """
     names = union(map(fact_names, texts))
     forgotten = (*texts, *said)
-    # Most tool rounds have none of the words. That can be seen without parsing their JSON,
-    # unless it has letters beyond ASCII: an escaped capital letter cannot be folded.
-    parts = union(map(revealing_words, forgotten))
-    escaped = [json.dumps(part)[1:-1] for part in parts if part.isascii()]
-    reply_ids = []
-    for message_id, blocks in rounds:
-        has_only_ascii = blocks.isascii() and "\\u" not in blocks
-        folded = blocks.casefold()
-        if has_only_ascii and not any(part in folded for part in escaped):
-            continue
-        lines = _lines_in(json.loads(blocks))
-        if any(reveals(line, names) or states_any(line, forgotten) for line in lines):
-            reply_ids.append(message_id)
-    return reply_ids
+    return [
+        message_id
+        for message_id, blocks in rounds
+        if any(
+            reveals(line, names) or states_any(line, forgotten)
+            for line in _lines_in(json.loads(blocks))
+        )
+    ]
 
 
 def replies_quoting(rounds: Iterable[tuple[int, str]], said: Iterable[str]) -> list[int]:

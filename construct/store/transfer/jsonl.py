@@ -39,8 +39,8 @@ def lines(db: sqlite3.Connection) -> Iterator[str]:
             yield json.dumps(record, allow_nan=False) + "\n"
         except (TypeError, ValueError) as error:
             raise ConstructError(
-                f"{record['type']} {record.get('id', '')} contains neither text nor a number:"
-                f" {error}.\n"
+                f"{record['type']} {record.get('id', '')} has a value that is neither text nor"
+                f" a finite number: {error}.\n"
                 "Another program changed that row. Correct it, then export again."
             ) from error
 

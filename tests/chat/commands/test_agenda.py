@@ -77,6 +77,25 @@ async def test_a_key_settles(
     assert stored(planned, ACTIVE) == before
 
 
+async def test_a_month_stands_last_and_is_named_when_it_is_asked_about(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`/why` without an id is about the item shown last."""
+    life = Life(settings.db.parent, "plans.db")
+    here = life.talk()
+    for text, when in (("User sees Rome", "2099-12"), ("User marries", "2100-03-05")):
+        said = life.exchange(here, text)
+        fact = replace(stated(text, [said.id]), stance="planned", referenced_date=when)
+        life.observe(here, fact)
+    life.compact(here)
+    life.db.close()
+    async with talking(replace(settings, db=life.path), Pressing("q")) as dialogue:
+        agenda = await shown(dialogue, "/agenda", capsys)
+        assert agenda.index("User marries") < agenda.index("Sometime in December 2099")
+        assert "User sees Rome" in await shown(dialogue, "/why", capsys)
+        assert "User sees Rome · December 2099" in await shown(dialogue, "/agenda 1", capsys)
+
+
 async def test_nothing_is_asked_where_nobody_can_answer(
     planned: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:

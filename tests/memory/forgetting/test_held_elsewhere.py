@@ -73,6 +73,14 @@ def test_notes_and_errors_lose_what_holds_it() -> None:
     ]
 
 
+def test_notes_lose_a_fact_of_short_words() -> None:
+    """It has no name and no long word to look for."""
+    cycles = [CycleNotes(1, ("kept “User is gay”", "kept “User has a cat”"), "User is gay")]
+    assert cleared_cycle_notes(cycles, ["User is gay"]) == [
+        CycleNotes(1, (REMOVED, "kept “User has a cat”"), REMOVED)
+    ]
+
+
 def test_tool_rounds_that_hold_it() -> None:
     """Those go that name it, say it, or quote a message it comes from."""
     found = rounds(
@@ -100,6 +108,19 @@ def test_a_name_is_found_in_tool_rounds_however_json_writes_it(name: str, ascii_
     """JSON may write its capital letter as an escape."""
     call = json.dumps([{"input": {"query": name}}], ensure_ascii=ascii_only)
     assert replies_revealing([(7, call)], [f"User's sister is {name}"], []) == [7]
+
+
+@pytest.mark.parametrize(
+    ("fact", "line"),
+    [
+        ("User is gay", "observation 40, 2026-05-17 (~): User is gay"),
+        ("User has a cat", "observation 40: User has a cat"),
+        ("User was hiking and baking", "message 4: the user hikes and bakes"),
+    ],
+)
+def test_a_fact_of_short_or_inflected_words_is_found_in_tool_rounds(fact: str, line: str) -> None:
+    """It has no name and no long word to look for."""
+    assert replies_revealing(rounds(line), [fact], []) == [1]
 
 
 def test_a_tool_round_is_read_in_all_its_depth() -> None:
