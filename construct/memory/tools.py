@@ -14,7 +14,7 @@ from construct.llm.types import Tool, ToolResult, ToolUse
 from construct.memory.config import MemoryConfig
 from construct.memory.promotion import remember
 from construct.memory.provenance import trace_observation
-from construct.memory.recall.search import MATCH_MEANS, Hit, Results, search_memory
+from construct.memory.recall.search import Hit, Results, search_memory
 from construct.memory.shown.escaping import escape, inline
 from construct.memory.shown.forks import reach
 from construct.store import search_index
@@ -57,8 +57,11 @@ def _recall_tool(scope: str) -> Tool:
         "recall",
         f"Search everything that was ever said or noted {where}, best first. Use it when "
         "they refer to something you do not see, or when exact words, numbers or dates matter. "
-        "Give the words that would have been used at the time, not a question. Each result is "
-        "headed by its kind, number and date.",
+        "Give the words that would have been used at the time, not a question. A result need not "
+        "have all of them, so give several at once. Each is headed by its kind, number and date. "
+        "A memory is a fact that is kept apart from the observations. loose: has only some of the "
+        "words, is similar in meaning, or is next to a match. related: found through the people, "
+        "places and things in the query. respelt: has a word with a similar spelling.",
         {
             "query": {"type": "string", "description": "Words to look for."},
             "since": {"type": ["string", "null"], "description": "Earliest day, YYYY-MM-DD."},
@@ -237,7 +240,7 @@ def _hit_line(hit: Hit) -> str:
     if hit.stance and hit.stance != Stance.STATED:
         notes.append(hit.stance)
     if hit.match != Match.DIRECT:
-        notes.append(f"{hit.match}: {MATCH_MEANS[hit.match]}")
+        notes.append(hit.match)
     if notes:
         head += f" ({', '.join(notes)})"
     return f"{head}: {_cut(inline(hit.text))}"

@@ -11,8 +11,8 @@ from construct.store.references import ConversationNotes, CycleNotes
 _MIN_QUOTE = 12
 """Characters of the shortest text that counts as a quotation."""
 _MAX_COLONS = 4
-"""Colons that may come before the text in a line of a tool's result:
-`message 1, 2026-03-01 user (loose: has only some of the words): …`."""
+"""Colons that may come before the text in a line of a tool's result. Earlier versions
+wrote `message 1, 2026-03-01 user (loose: has only some of the words): …`."""
 
 
 def union(sets: Iterable[frozenset[str]]) -> frozenset[str]:
