@@ -43,8 +43,9 @@ def bare(
     """Show what is ahead, and plans whose outcome is unknown.
 
     Today comes first; plans whose day has passed and whose outcome is unknown come last.
-    `done`, `moved` and `cancelled` take an item's number. A calendar that reads the
-    output of --ics again updates its events, and removes those that are gone.
+    `done`, `moved` and `cancelled` take an item's number. A calendar that imports the
+    output of --ics again updates its events; one that subscribes to the file also removes
+    those that are gone.
     """
     if context.invoked_subcommand is not None:
         refuse_json_before(context, as_json)

@@ -34,7 +34,8 @@ class Gguf:
 def read_gguf(path: Path) -> Gguf:
     """Read a file's header.
 
-    Raises ValueError when it is not a GGUF file, OSError when it cannot be read.
+    Raises ValueError when it is not a GGUF file of version 2 or later, OSError when it cannot
+    be read.
     """
     with path.open("rb") as file:
         head = file.read(_HEADER_BYTES)

@@ -30,8 +30,8 @@ def setting_for(client: Client, command: Sequence[str]) -> Setting:
     """Return what to add to a client's settings so that it starts `command`."""
     server = {"command": command[0], "args": list(command[1:])}
     if client is Client.CODEX:
-        # Strings and lists in ASCII JSON are valid TOML too.
-        lines = [f"{name} = {json.dumps(value)}" for name, value in server.items()]
+        # Strings and lists in JSON are valid TOML too, but not its escapes of emoji.
+        lines = [f"{k} = {json.dumps(v, ensure_ascii=False)}" for k, v in server.items()]
         text = "\n".join(["[mcp_servers.construct]", *lines])
     else:
         text = json.dumps({_KEYS.get(client, "mcpServers"): {"construct": server}}, indent=2)

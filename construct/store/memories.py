@@ -1,8 +1,8 @@
 """Queries for memories: long-lived facts, kept in addition to the observations.
 
-Each observation worth a memory has exactly one row: in force, or superseded by the
-memory that says the same. So it is not promoted twice, and when an undo or a forget
-removes the superseding memory, the superseded one can be revived.
+Each observation worth a memory has exactly one row. It is in force, or superseded:
+because another memory says the same, or because its observation was superseded or
+withheld. So it is not promoted twice, and it can be revived when the reason is gone.
 
 A memory's relations are superseded and revived together with it. They are recognised by
 having the same `superseded_at`.

@@ -8,8 +8,9 @@ from construct.store.messages import LAST
 from construct.store.sql import exists, scalar
 
 _STILL_AVAILABLE = {
-    "observation": "observations WHERE id = ?",
-    "memory": "memories WHERE id = ?",
+    "observation": "observations WHERE id = ? AND withheld = 0",
+    "memory": """memories AS m LEFT JOIN observations AS o ON o.id = m.observation_id
+        WHERE m.id = ? AND o.withheld IS NOT 1""",
     "message": "messages WHERE id = ? AND withheld = 0",
 }
 
@@ -53,7 +54,7 @@ def store_reply_context(db: sqlite3.Connection, reply_id: int, context: ReplyCon
 
 
 def get_reply_context(db: sqlite3.Connection, reply_id: int) -> ReplyContext | None:
-    """Return what a reply was given and still exists, or None if that was not recorded."""
+    """Return what a reply was given, as far as it still exists; None if that was not recorded."""
     row = db.execute(
         "SELECT blocks, lines FROM briefings WHERE reply_id = ?", (reply_id,)
     ).fetchone()

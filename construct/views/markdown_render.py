@@ -32,7 +32,7 @@ _MIN_WIDTH = 10
 _MAX_RULE_WIDTH = 40
 _CODE_INDENT = "  "
 _LONG_WORD = 16
-"""Longer words do not widen a table's column; they may be cut."""
+"""A table's words up to this long are never cut; longer ones are if there is no room."""
 _COLUMN_GAP = 3
 # A link definition, which begins a line of its own: "[name]: http://example.com"
 _DEFINITION = re.compile(r"\[[^\]]+\]:(?:\s|$)")

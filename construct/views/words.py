@@ -83,7 +83,7 @@ def when(moment: str, clock: Clock) -> str:
 def period(start: datetime, end: datetime | None, clock: Clock) -> str:
     """Return "since 2026-03-01" or "from 2026-03-01 to 2026-04-01".
 
-    A time of day is added unless the period starts and ends at a day's bounds.
+    The time of day is added to a start or an end that is not at the day's bound.
     """
     if end is None:
         return f"since {_moment(clock.local(start), time.min)}"

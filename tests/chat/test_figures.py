@@ -243,7 +243,7 @@ def test_what_was_found_fits_a_small_screen(width: int) -> None:
     assert sum(map(len, lines)) > 8 * width
     assert (
         lines[-1]
-        == "loose: has only some of the words, is similar in meaning, or is next to a match"
+        == "loose: has at most half the words, is similar in meaning, or is next to a match"
     )
 
 

@@ -21,6 +21,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import TextContent
 
 from construct.errors import NotFoundError
+from construct.mcp.clients import Client, setting_for
 from construct.operations import doors
 from construct.operations.doors import Access
 from construct.store.database import open_database
@@ -324,6 +325,13 @@ def test_settings_of_clients(program: Program, client: str, key: str) -> None:
     server = read(done.stdout)[key]["construct"]
     assert Path(server["command"]).exists()
     assert server["args"][-5:] == ["--db", str(program.db), "mcp", "--since", "90d"]
+
+
+def test_a_path_with_an_emoji_is_valid_toml() -> None:
+    """JSON would escape it as a surrogate pair, which TOML refuses."""
+    command = ["construct", "--db", "/home/\N{HONEYBEE}/c.db", "mcp"]
+    server = tomllib.loads(setting_for(Client.CODEX, command).text)["mcp_servers"]["construct"]
+    assert [server["command"], *server["args"]] == command
 
 
 def test_what_cannot_be_served(program: Program) -> None:

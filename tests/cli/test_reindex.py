@@ -87,7 +87,7 @@ def test_a_loose_hit_is_marked(program: Program, life: Life) -> None:
     *_, hit, legend = done.stdout.splitlines()
     assert hit.endswith("[loose]")
     assert (
-        legend == "loose: has only some of the words, is similar in meaning, or is next to a match"
+        legend == "loose: has at most half the words, is similar in meaning, or is next to a match"
     )
     found = json.loads(program.run("memory", "search", "tandem chain", "--json").stdout)
     assert [hit.get("match") for hit in found] == [None, "loose"]

@@ -9,7 +9,9 @@ from construct.clock import Clock
 from construct.errors import NotFoundError
 from construct.memory.forgetting import delete_conversation, forget
 from construct.operations.provenance import ReplyTrace, why_last
+from construct.store.database import open_database
 from construct.store.records import Memory, Message, Observation
+from construct.store.reply_context import ContextItem, forgotten_items
 from tests.memory.builders import Life
 from tests.support.context import context
 from tests.support.fake_api import FakeApi, Reply
@@ -119,3 +121,21 @@ def _noted(db: sqlite3.Connection) -> int:
         "SELECT (SELECT count(*) FROM briefings) + (SELECT count(*) FROM briefed)"
     ).fetchone()
     return int(count)
+
+
+def test_what_is_withheld_in_the_meantime_is_not_sent(tmp_path: Path, locker: int) -> None:
+    """Neither the observation, nor the memory made from it; what was kept on request stays."""
+    db = open_database(tmp_path / "construct.db")
+    db.execute(
+        "INSERT INTO memories (uid, content, origin, created_at) VALUES ('b', 'Bees', 'user', '')"
+    )
+    made, kept = db.execute("SELECT id FROM memories ORDER BY origin").fetchall()
+    given = [
+        ContextItem("recall", "observation", locker),
+        ContextItem("recall", "memory", *made),
+        ContextItem("recall", "memory", *kept),
+    ]
+    assert forgotten_items(db, given) == set()
+    db.execute("UPDATE observations SET withheld = 1")
+    assert forgotten_items(db, given) == set(given[:2])
+    db.close()

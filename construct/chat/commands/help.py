@@ -24,7 +24,7 @@ KEYS = (
     ("Ctrl-X Ctrl-E", "write in your editor"),
     ("F4", "vi keys, or emacs keys again"),
 )
-_TWO_COLUMNS_FROM = 76
+_TWO_COLUMNS_FROM = 80
 _CLOSING = "/help COMMAND: one in detail · /help keys: the keys · //text sends /text"
 _EVERY_DAY = (
     "memory",
@@ -44,7 +44,7 @@ _MORE = "/help all: every command · /help COMMAND: one in detail · /help keys:
 
 
 class HelpView:
-    """All commands by group, in two columns if they fit, so that 24 lines are enough."""
+    """All commands by group, in two columns if they fit."""
 
     def __init__(self, groups: Sequence[CommandGroup]) -> None:
         self._groups = groups

@@ -47,8 +47,8 @@ async def list_memory(chat: Chat, out: Output, argument: str) -> None:
     """Lists memories by day. ! is high priority, - medium, ~ low.
 
     The number is the ID that /why, /edit, /pin and /forget take. Most memories are
-    observations, made from your messages. Those kept on request have IDs such as memory:12,
-    and are forgotten and kept anew instead of edited or pinned.
+    observations, made from your messages. Those kept on request have IDs such as memory:12.
+    You cannot edit or pin these: to change one, /forget it, then /remember it anew.
 
     Filter by words of the text, and by
       high, medium, low;
@@ -77,7 +77,8 @@ async def list_memory(chat: Chat, out: Output, argument: str) -> None:
 async def show_profile(chat: Chat, out: Output, argument: str) -> None:
     """Lists what is true now, by subject, newest first. The number is the ID for /why.
 
-    Questions, suppositions and quotations are left out; /memory lists them.
+    Questions, suppositions, quotations and the assistant's words are left out; /memory
+    lists them.
     """
     found = await chat.run(profile)
     if not found:
@@ -159,8 +160,8 @@ async def why(chat: Chat, out: Output, argument: str) -> None:
 async def diff(chat: Chat, out: Output, argument: str) -> None:
     """Shows what was learned, what changed and what was removed between two moments.
 
-    A moment is a date (2026-03-01), a time, 3h, 7d, 2w, today or yesterday. Without one
-    it shows the last 7 days.
+    A moment is a date (2026-03-01), a time (2026-03-01T14:30), 3h, 7d, 2w, today or
+    yesterday. Without one it shows the last 7 days.
     """
     words = argument.split()
     if len(words) > 2:

@@ -2,8 +2,8 @@
 
 A candidate's score is a weighted sum of its features, such as how well its words match
 the query, who said it, when, and how similar it is in meaning. The weights were fitted
-as a softmax regression on LoCoMo's five development conversations; benchmarks/README.md
-has the figures for conversations left out of the fit.
+as a softmax regression on five conversations of LoCoMo. The figures in
+benchmarks/README.md are for these same conversations, so they are slightly too good.
 """
 
 import math

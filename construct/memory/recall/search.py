@@ -40,12 +40,15 @@ NEARBY_IDS = 3
 NEWEST_SCANNED = 20_000
 """Newest rows of each kind that are scanned for text in scripts without spaces."""
 REQUIRED_ROWS = 5_000
-"""The most rows that are taken from the index of a large database (`query.gated`).
+"""The most rows of a large database that may match by one rare word alone (`query.gated`).
 
 benchmarks/README.md, "Is it fast", says what it costs.
 """
 WEIGHED_ROWS = 100_000
-"""The most rows whose words add to the score (`query.gated`)."""
+"""The most rows of all words together that the index is searched for (`query.gated`).
+
+It also replaces `REQUIRED_ROWS` when filters leave out messages.
+"""
 MAX_ATTEMPTS = 4
 """Searches of the index, each without the rarest word of the one before."""
 SIMILAR = 60
@@ -64,7 +67,7 @@ _RELATED_SCORE = -3.0
 """Score of related memories when nothing else is found."""
 
 MATCH_MEANS: dict[Match, str] = {
-    Match.LOOSE: "has only some of the words, is similar in meaning, or is next to a match",
+    Match.LOOSE: "has at most half the words, is similar in meaning, or is next to a match",
     Match.RELATED: "found through the graph",
     Match.RESPELT: "has a word with a similar spelling",
 }
@@ -329,7 +332,7 @@ def _indexed(
 def _row_counts(db: sqlite3.Connection, words: Sequence[str], filters: Filters) -> dict[str, int]:
     """Return how many rows of all kinds have each word, in any of its forms.
 
-    Messages that the filters leave out do not count.
+    Messages in `filters.exclude` do not count; the other filters are ignored.
     """
     stems = {word: [stem(form) for form in word_forms(word)] for word in words}
     all_stems = list(chain.from_iterable(stems.values()))
