@@ -100,7 +100,7 @@ async def switch(chat: Chat, out: Output, argument: str) -> None:
     out.replay(await chat.run(operations.last_exchange), chat.clock)
 
 
-@group.command("/rename TITLE", "rename this conversation", example="/rename Trip to Porto")
+@group.command("/rename TITLE", "name this conversation", example="/rename Trip to Porto")
 async def rename(chat: Chat, out: Output, argument: str) -> None:
     """The observer never changes a title that you gave."""
     if not argument:

@@ -121,8 +121,8 @@ def _export_target(argument: str) -> tuple[Path, str]:
 
 @group.command("/doors", "who read your memory")
 async def doors(chat: Chat, out: Output, argument: str) -> None:
-    """Lists the programs that read your memory through `construct mcp` or `construct serve`.
+    """Lists the programs that read your memory, how often and when.
 
-    It says how often and when. What they asked is not stored.
+    They read it through `construct mcp` or `construct serve`. What they asked is not stored.
     """
     out.show(doors_view(await chat.run(door_calls), chat.settings.clock))
