@@ -56,7 +56,7 @@ class Respelt:
     searched: str
 
     def __str__(self) -> str:
-        return f"No “{self.typed}”; also searched “{self.searched}”."
+        return f"“{self.typed}” occurs nowhere; “{self.searched}” was searched instead."
 
 
 def respell(
