@@ -137,7 +137,7 @@ class ExportLines:
             uids = [uid(value) for value in listed]
         except ValueError as error:
             raise ValueError(f'in "{key}" each {error}') from None
-        rows = [(row_id, self._resolved(kind, kind, row_uid)) for row_uid in uids]
+        rows = [(row_id, self._resolved(kind, key, row_uid)) for row_uid in uids]
         self._db.executemany(f"INSERT OR IGNORE INTO scratch.observation_{key} VALUES (?, ?)", rows)
 
 
