@@ -1,6 +1,7 @@
 """The settings with which other programs start `construct mcp`."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -30,12 +31,20 @@ def setting_for(client: Client, command: Sequence[str]) -> Setting:
     """Return what to add to a client's settings so that it starts `command`."""
     server = {"command": command[0], "args": list(command[1:])}
     if client is Client.CODEX:
-        # Strings and lists in JSON are valid TOML too, but not its escapes of emoji.
-        lines = [f"{k} = {json.dumps(v, ensure_ascii=False)}" for k, v in server.items()]
+        lines = [f"{name} = {_toml(value)}" for name, value in server.items()]
         text = "\n".join(["[mcp_servers.construct]", *lines])
     else:
         text = json.dumps({_KEYS.get(client, "mcpServers"): {"construct": server}}, indent=2)
     return Setting(text, _FILES[client])
+
+
+def _toml(value: object) -> str:
+    """Return a string or a list of strings as TOML in ASCII.
+
+    Their JSON is valid TOML, but for the surrogate pairs with which it escapes an emoji.
+    """
+    text = json.dumps(value, ensure_ascii=False)
+    return re.sub("[^ -~]", lambda match: f"\\U{ord(match[0]):08x}", text)
 
 
 _KEYS = {Client.VSCODE: "servers", Client.ZED: "context_servers"}

@@ -59,9 +59,10 @@ def _recall_tool(scope: str) -> Tool:
         "they refer to something you do not see, or when exact words, numbers or dates matter. "
         "Give the words that would have been used at the time, not a question. A result need not "
         "have all of them, so give several at once. Each is headed by its kind, number and date. "
-        "A memory is a fact that is kept apart from the observations. loose: has at most half "
-        "the words, is similar in meaning, or is next to a match. related: found through the "
-        "people, places and things in the query. respelt: has a word with a similar spelling.",
+        "A memory is a fact that is kept apart from the observations. loose: lacks half the "
+        "words or a quoted phrase, is similar in meaning, or is next to a match. related: "
+        "found through the people, places and things in the query. respelt: has a "
+        "word with a similar spelling.",
         {
             "query": {"type": "string", "description": "Words to look for."},
             "since": {"type": ["string", "null"], "description": "Earliest day, YYYY-MM-DD."},

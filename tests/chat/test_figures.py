@@ -242,8 +242,7 @@ def test_what_was_found_fits_a_small_screen(width: int) -> None:
     assert len(lines) <= 26
     assert sum(map(len, lines)) > 8 * width
     assert (
-        lines[-1]
-        == "loose: has at most half the words, is similar in meaning, or is next to a match"
+        lines[-1] == "loose: lacks the phrase or half the words, is similar, or is next to a match"
     )
 
 

@@ -327,10 +327,13 @@ def test_settings_of_clients(program: Program, client: str, key: str) -> None:
     assert server["args"][-5:] == ["--db", str(program.db), "mcp", "--since", "90d"]
 
 
-def test_a_path_with_an_emoji_is_valid_toml() -> None:
-    """JSON would escape it as a surrogate pair, which TOML refuses."""
-    command = ["construct", "--db", "/home/\N{HONEYBEE}/c.db", "mcp"]
-    server = tomllib.loads(setting_for(Client.CODEX, command).text)["mcp_servers"]["construct"]
+@pytest.mark.parametrize("name", ["\N{HONEYBEE}", "\x7f", 'caf\xe9 "x"\\'])
+def test_any_path_is_valid_toml(name: str) -> None:
+    """In ASCII, so that every terminal prints it. JSON's surrogate pairs would be refused."""
+    command = ["construct", "--db", f"/home/{name}/c.db", "mcp"]
+    text = setting_for(Client.CODEX, command).text
+    assert text.isascii()
+    server = tomllib.loads(text)["mcp_servers"]["construct"]
     assert [server["command"], *server["args"]] == command
 
 

@@ -86,8 +86,6 @@ def test_a_loose_hit_is_marked(program: Program, life: Life) -> None:
     done = program.run("memory", "search", "tandem chain wheels repair")
     *_, hit, legend = done.stdout.splitlines()
     assert hit.endswith("[loose]")
-    assert (
-        legend == "loose: has at most half the words, is similar in meaning, or is next to a match"
-    )
+    assert legend == "loose: lacks the phrase or half the words, is similar, or is next to a match"
     found = json.loads(program.run("memory", "search", "tandem chain", "--json").stdout)
     assert [hit.get("match") for hit in found] == [None, "loose"]

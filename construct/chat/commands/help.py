@@ -24,7 +24,7 @@ KEYS = (
     ("Ctrl-X Ctrl-E", "write in your editor"),
     ("F4", "vi keys, or emacs keys again"),
 )
-_TWO_COLUMNS_FROM = 80
+_TWO_COLUMNS_FROM = 79
 _CLOSING = "/help COMMAND: one in detail · /help keys: the keys · //text sends /text"
 _EVERY_DAY = (
     "memory",

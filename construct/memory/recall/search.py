@@ -47,7 +47,7 @@ benchmarks/README.md, "Is it fast", says what it costs.
 WEIGHED_ROWS = 100_000
 """The most rows of all words together that the index is searched for (`query.gated`).
 
-It also replaces `REQUIRED_ROWS` when filters leave out messages.
+It replaces `REQUIRED_ROWS` under filters that `restrict_messages`.
 """
 MAX_ATTEMPTS = 4
 """Searches of the index, each without the rarest word of the one before."""
@@ -67,7 +67,7 @@ _RELATED_SCORE = -3.0
 """Score of related memories when nothing else is found."""
 
 MATCH_MEANS: dict[Match, str] = {
-    Match.LOOSE: "has at most half the words, is similar in meaning, or is next to a match",
+    Match.LOOSE: "lacks the phrase or half the words, is similar, or is next to a match",
     Match.RELATED: "found through the graph",
     Match.RESPELT: "has a word with a similar spelling",
 }

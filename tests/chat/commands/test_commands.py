@@ -452,6 +452,6 @@ async def test_recall_says_what_else_it_searched(
         assert "respelt: has a word with a similar spelling" in found.splitlines()
         loose = await shown(dialogue, "/recall Rosa wheels repair", capsys)
         assert (
-            "loose: has at most half the words, is similar in meaning, or is next to a match"
+            "loose: lacks the phrase or half the words, is similar, or is next to a match"
             in loose.splitlines()
         )
