@@ -8,7 +8,7 @@ from construct.store import cycles, observations, provenance
 from construct.store.attachments import attachments_of
 from construct.store.provenance import Successor
 from construct.store.records import Cycle, Message, Observation, StoredAttachment
-from construct.vocabulary import CycleKind, CycleStatus, Replacement
+from construct.vocabulary import EXTRACTIVE, CycleKind, CycleStatus, Replacement
 
 _MAX_MESSAGES = 12
 """Messages that the history of an observation lists."""
@@ -187,5 +187,5 @@ def _cycle_name(cycle: Cycle) -> str:
     worker = _WORKERS[CycleKind(cycle.kind)]
     if cycle.kind == CycleKind.EDIT or not cycle.model:
         return worker
-    model = "without a model" if cycle.model == "extractive" else cycle.model
+    model = "without a model" if cycle.model == EXTRACTIVE else cycle.model
     return f"{worker} ({model})"

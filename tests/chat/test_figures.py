@@ -76,6 +76,10 @@ def test_the_panel_says_where_memory_stands() -> None:
         "claude-haiku-5-5 · $0.0200 today, at most $1.00 a day",
     ):
         assert part in text
+    by_rule = at_work._replace(model="extractive")
+    assert "3 to 9, without a model, 7 s" in to_text(
+        status_view(status(work=work(running=(by_rule,))))
+    )
     idle = to_text(status_view(status(phase=Phase.IDLE, mode=Mode.OFF)))
     assert "no memory work running" in idle
     assert "in flight     nothing" in idle
