@@ -9,6 +9,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from construct.clock import Clock
 from construct.language.index_words import index_words
@@ -18,8 +19,9 @@ from construct.memory.recall.query import analyse, excerpt
 from construct.memory.recall.search import Hit, search_memory
 from construct.memory.shown.forks import reach
 from construct.store.messages import get_message, messages_with_uids, question_of
+from construct.store.provenance import messages_behind
 from construct.store.records import Message
-from construct.store.search import Filters
+from construct.store.search import Filters, entries
 from construct.vocabulary import ItemKind, Match, Role, Scope
 
 _MAX_QUOTES = 3
@@ -41,7 +43,8 @@ def relevant_messages(
     """Return up to three earlier messages that are relevant to `text`, best first.
 
     For a question these are the matches of the whole question or, if there are none,
-    those that share a word with it. For anything else they are the passages that a model
+    those that share a word with it. A matching observation counts as a match of the
+    message that it was drawn from. For anything else they are the passages that a model
     would be given in the same turn. `excluded` are ids of messages to leave out, such as
     the new message itself. Empty in a new conversation with the scope "conversation".
     """
@@ -49,23 +52,57 @@ def relevant_messages(
         return []
     filters = Filters(
         descent=None if conversation_id is None else reach(db, config.scope, conversation_id),
-        kind=ItemKind.MESSAGE,
         exclude=excluded,
         zone=config.clock.zone,
         for_model=True,
     )
-    today = config.clock.today()
-    hits: Sequence[Hit]
     if is_question(text):
-        result = search_memory(
-            db, text, filters, 2 * _MAX_QUOTES, today=today, meaning=config.meaning
-        )
-        statements = [hit for hit in result.hits if not is_question(hit.text)]
-        exact = [hit for hit in statements if hit.match != Match.LOOSE]
-        hits = exact or _sharing_a_word(text, statements)
-    else:
-        hits = passages(db, text, today=today, filters=filters, meaning=config.meaning)
+        return _answers(db, text, config, filters)
+    hits = passages(
+        db,
+        text,
+        today=config.clock.today(),
+        filters=replace(filters, kind=ItemKind.MESSAGE),
+        meaning=config.meaning,
+    )
     return [get_message(db, hit.id) for hit in hits[:_MAX_QUOTES]]
+
+
+def _answers(
+    db: sqlite3.Connection, question: str, config: MemoryConfig, filters: Filters
+) -> list[Message]:
+    """Return up to three messages that may answer a question, best first."""
+    result = search_memory(
+        db,
+        question,
+        filters,
+        4 * _MAX_QUOTES,
+        today=config.clock.today(),
+        meaning=config.meaning,
+    )
+    statements = [hit for hit in result.hits if not is_question(hit.text)]
+    exact = [hit for hit in statements if hit.match != Match.LOOSE]
+    hits = exact or _sharing_a_word(question, statements)
+    ids = dict.fromkeys(_message_id(db, hit, question, filters) for hit in hits)
+    return [get_message(db, i) for i in ids if i is not None][:_MAX_QUOTES]
+
+
+def _message_id(db: sqlite3.Connection, hit: Hit, question: str, filters: Filters) -> int | None:
+    """Return the id of the message to quote for a hit.
+
+    For an observation that is the message behind it that is most like it and the
+    question, if one can be quoted. None for a memory.
+    """
+    if hit.kind == ItemKind.MESSAGE:
+        return hit.id
+    if hit.kind != ItemKind.OBSERVATION:
+        return None
+    ids = [message.id for message in messages_behind(db, [hit.id])]
+    behind = entries(db, ItemKind.MESSAGE, ids, filters)
+    found = [e for e in behind if e.is_searchable and not is_question(e.text)]
+    words = {*index_words(hit.text), *analyse(question).words}
+    shared = {e.id: len(words.intersection(index_words(e.text))) for e in found}
+    return max(shared, key=lambda i: (shared[i], i), default=None)
 
 
 def _sharing_a_word(question: str, hits: Sequence[Hit]) -> list[Hit]:

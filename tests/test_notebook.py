@@ -14,6 +14,7 @@ from construct.llm.notebook import Notebook
 from construct.llm.providers import choose_models
 from construct.memory.shown.tool_rounds import stored_rounds
 from construct.notebook import NOTED, is_question, stored_reply_text
+from construct.prompts import shipped
 from construct.responders import off_record, on_record
 from construct.store.conversations import create_conversation
 from construct.store.database import open_database, transaction
@@ -88,6 +89,14 @@ async def test_a_question_of_other_words_is_answered_by_those_it_shares(notes: N
         assert "“My mother Clara is 67 and lives in Braga.” (message:1)" in reply
         assert reply.count("message:") == 1
     assert "Nothing you wrote before" in await notes.say("Who repairs bicycles?")
+
+
+def test_an_observation_answers_with_the_message_behind_it(tmp_path: Path) -> None:
+    """A moved plan comes before its old day, whose observation was replaced."""
+    program = Program(tmp_path, {"CONSTRUCT_NOW": "2026-06-22T10:00:00+00:00"})
+    assert program.run("import", str(shipped("data/demo.jsonl"))).returncode == 0
+    first = program.run("ask", "--new", "When do I see the dentist?").stdout.splitlines()[2]
+    assert "they've moved the dentist to 23 June" in first
 
 
 async def test_a_reply_is_stored_as_what_it_quotes(notes: Notes) -> None:
