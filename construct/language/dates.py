@@ -40,7 +40,7 @@ class DayMention:
 
 _MAX_CHARACTERS = 1000
 """Only this many characters of a sentence are read."""
-_LONGEST_DENIAL = 40
+_LONGEST_NEGATION = 40
 """Characters before a day that are searched for "not" or "instead of"."""
 _SPELLED = (
     "first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|"
@@ -60,7 +60,7 @@ _ISO = re.compile(
 )
 # 5.3.2027, 25/12/26; not 5.3.2027% or 1/2/3/4
 _NUMERIC = re.compile(r"(?<![\w./-])(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d\d)(?![\w/-]|[.,]\d|%)")
-# Before "may 5" or "5 may", these show that a month is meant, not a verb.
+# Before "may 5" or "5 may", these words show that a month is meant, not a verb.
 _BEFORE_DATE = re.compile(r"(?i)\b(?:on|by|until|till|since|for|before|after|due|is|was)\s+$")
 # March 5, Mar. 5th–7th, may the fourth, 2027; not "March 5:30 pm"
 _MONTH_DAY = re.compile(
@@ -89,11 +89,13 @@ _ORDINAL = re.compile(
 )
 # "Friday, not Wednesday", "instead of tomorrow"; but "why not Friday?", "not until
 # Friday".
-_DENIED = re.compile(
+_NEGATED = re.compile(
     r"(?i)(?<!why )\b(?:not|no longer|instead of|rather than)\s+"
     r"(?:(?:on|for|this|next|last|the|\w{3,6}day,?)\s+)*$"
 )
 _YEAR_WORD = re.compile(r"(?i)\b(?:(?P<next>next)|(?P<last>last)|this) year\b")
+# "Next year, on" before the date
+_YEAR_WORD_BEFORE = re.compile(rf"{_YEAR_WORD.pattern},?\s+(?:on\s+)?(?:the\s+)?$")
 
 _PAST_FORMS = (
     "was|were|did|had|went|came|got|took|made|saw|met|ate|bought|began|broke|brought|built|caught|chose|drank|drove|"
@@ -104,13 +106,13 @@ _PAST_FORMS = (
     "didn't|wasn't|weren't|hadn't|couldn't|born|"
     "(?<!the )(?<!my )(?<!lower )(?<!upper )left"  # the verb, not the side
 )
-# The first sign decides: "is moved" is present, "will" is future, "moved" is past.
+# Signs of tense: "is moved" and "will" are about now or later, "moved" is about the past.
 _TENSE = re.compile(
     r"(?i)(?P<now>\b(?:am|is|are|be|being|gets?|getting|i'm|we're|you're|it's)\s+(?:\w+ly\s+|not\s+|so\s+)?"
     r"[a-z]+ed\b|\b(?:am|is|are|will|won't|shall|going|gonna|can|must|should|"
     r"needs?|have to|has to|wants?|wanna|plans?|hopes?|let's|would|"
     r"upcoming|due|have an?|has an?|do|does|don't|"
-    r"isn't|aren't|starts?|begins?|opens?|leaves?|arrives?|remind|see you)\b|['’](?:ll|m|re)\b)"
+    r"isn't|aren't|starts?|begins?|opens?|ends|expires?|leaves?|arrives?|remind|see you)\b|['’](?:ll|m|re)\b)"
     rf"|(?P<past>\b(?:{_PAST_FORMS}|(?!need|feed|speed|indeed|hundred|breed|proceed|exceed)[a-z]{{2,}}ed)\b)"
 )
 # "I booked a table for Friday": the verb is in the past, the day is not.
@@ -130,7 +132,7 @@ _SINCE = re.compile(r"(?i)\bsince\s+(?:the |last )?$")
 def referenced_date(text: str, base: date) -> date | None:
     """Return the day that an English sentence, said on the day `base`, refers to.
 
-    None if it does not name exactly one day.
+    If it mentions several, that is the most exact one. None if it mentions none.
     """
     return next(iter(mentioned_days(text, base)), None)
 
@@ -143,19 +145,26 @@ def mentioned_days(text: str, base: date) -> list[date]:
         for match in pattern.finditer(text):
             with suppress(ValueError, OverflowError):  # the calendar has no such day
                 mention = read(match, text, base)
-                if mention and not _is_denied(mention, text):
+                if mention and not _is_negated(mention, text):
                     mentions.append(mention)
     return [mention.day for mention in sorted(mentions)]
 
 
-def _is_denied(mention: DayMention, text: str) -> bool:
-    return bool(_DENIED.search(text[max(0, mention.start - _LONGEST_DENIAL) : mention.start]))
+def _is_negated(mention: DayMention, text: str) -> bool:
+    return bool(_NEGATED.search(text[max(0, mention.start - _LONGEST_NEGATION) : mention.start]))
 
 
 def in_past(text: str) -> bool:
     """Return whether the first sign of tense in a sentence is of the past."""
     sign = _TENSE.search(text, 0, _MAX_CHARACTERS)
     return sign is not None and sign["past"] is not None
+
+
+def _clause(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return where the clause around text[start:end] starts and ends."""
+    clause_start = max((border.end() for border in _BORDER.finditer(text, 0, start)), default=0)
+    border = _BORDER.search(text, end)
+    return clause_start, border.start() if border else len(text)
 
 
 def _is_past(text: str, start: int, end: int) -> bool:
@@ -167,9 +176,7 @@ def _is_past(text: str, start: int, end: int) -> bool:
         return False
     if _SINCE.search(text[:start]):
         return True
-    clause_start = max((border.end() for border in _BORDER.finditer(text, 0, start)), default=0)
-    border = _BORDER.search(text, end)
-    clause_end = border.start() if border else len(text)
+    clause_start, clause_end = _clause(text, start, end)
     has_tense = _TENSE.search(text, clause_start, clause_end)
     if not has_tense and not _SUBJECT.search(text, clause_start, clause_end):
         begins_clause = len(text[clause_start:start].split()) < 3
@@ -185,7 +192,10 @@ def _is_past(text: str, start: int, end: int) -> bool:
 
 
 def _nearest(months: Iterable[date], day: int, base: date, *, past: bool) -> date | None:
-    """Return the day in the first of `months` where it is not after `base`, or not before."""
+    """Return this day of the first of `months` in which it is not before `base`.
+
+    With `past`, not after `base`.
+    """
     for month in months:
         with suppress(ValueError):  # this month is too short
             candidate = month.replace(day=day)
@@ -197,8 +207,13 @@ def _nearest(months: Iterable[date], day: int, base: date, *, past: bool) -> dat
 def _in_some_year(
     month: int, day: int, text: str, span: tuple[int, int], base: date
 ) -> date | None:
-    """Return a date without a year: in "next year", or else the nearest that fits the tense."""
-    if named := _YEAR_WORD.search(text):
+    """Return the date that a month and a day mean when no year is given.
+
+    It is in "next year" if the sentence says so of it, else the nearest that fits the tense.
+    """
+    clause = _clause(text, *span)
+    named = _YEAR_WORD.search(text, *clause) or _YEAR_WORD_BEFORE.search(text[: span[0]])
+    if named:
         return date(base.year + bool(named["next"]) - bool(named["last"]), month, day)
     is_last = text[: span[0]].rstrip().casefold().endswith(("last", "past"))
     past = is_last or _is_past(text, *span)
@@ -229,9 +244,11 @@ def _names_month(match: re.Match[str], text: str) -> bool:
     name = match["month"]
     if name not in {"may", "march", "mar"} or match["year"]:
         return True
+    if _BEFORE_DATE.search(text[: match.start()]):
+        return True
     if match.start("month") == match.start():
         return bool(match["th"] or match["spelled"])
-    return bool(match["of"] or _BEFORE_DATE.search(text[: match.start()]))
+    return bool(match["of"])
 
 
 def _read_month_day(match: re.Match[str], text: str, base: date) -> DayMention | None:

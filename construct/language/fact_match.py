@@ -14,10 +14,11 @@ from construct.language.dates import in_past
 from construct.language.index_words import stem
 from construct.language.terms import carries_meaning, content_words, opening_names, terms
 from construct.language.wordlists import MONTHS, WEEKDAYS, word_set
-from construct.language.words import words
+from construct.language.words import CJK, words
 
-# A run of Chinese, Japanese or Korean characters, which have no spaces between words.
+# A run of Chinese, Japanese or Korean characters, most of them words or parts of words.
 _CJK_RUN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_IN_WORD = rf"[^\W{CJK}]"
 _MIN_LETTERS = 4
 """Shorter words say too little to recognise a fact by."""
 _ABBREVIATIONS = (name[:3] for name in (*MONTHS, *WEEKDAYS))
@@ -109,7 +110,7 @@ def states_fact(text: str, fact: str) -> bool:
     if not text or not fact:
         return False
     said, wanted = _analyse_text(text), _analyse_fact(fact)
-    if wanted.plain in said.plain:
+    if _has_phrase(said.plain, wanted.plain):
         return True
     shared = len(wanted.other_stems & said.stems)
     others = len(wanted.other_stems)
@@ -153,6 +154,15 @@ def _analyse_fact(fact: str) -> _Fact:
     names = fact_names(fact)
     other_stems = frozenset(stem(word) for word in content_words(fact) - names)
     return _Fact(_plain(fact), names, other_stems)
+
+
+def _has_phrase(text: str, phrase: str) -> bool:
+    """Return whether a text contains a phrase that neither begins nor ends within a word."""
+    if not phrase or phrase not in text:
+        return False
+    before = rf"(?<!{_IN_WORD})" if re.match(_IN_WORD, phrase[0]) else ""
+    after = rf"(?!{_IN_WORD})" if re.match(_IN_WORD, phrase[-1]) else ""
+    return bool(re.search(before + re.escape(phrase) + after, text))
 
 
 def _plain(text: str) -> str:

@@ -81,13 +81,13 @@ def _irregular() -> dict[str, tuple[str, ...]]:
 
 
 def word_forms(word: str) -> tuple[str, ...]:
-    """Return the word and its irregular forms with other stems: "go", "went"."""
+    """Return the word and its irregular forms with other stems: "run", "ran"."""
     own = stem(word)
     return (word, *[form for form in _irregular().get(own, ()) if stem(form) != own])
 
 
 def root(word: str) -> str:
-    """Return the stem that stands for all forms of a word: the same for "went" and "goes"."""
+    """Return the stem that stands for all forms of a word: the same for "ran" and "runs"."""
     return min(map(stem, word_forms(word)))
 
 

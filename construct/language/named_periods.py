@@ -13,7 +13,7 @@ from construct.language.periods import Period, add_months, period
 from construct.language.wordlists import MONTHS, TIME_WORDS, WEEKDAYS, word_set
 
 _MAX_CHARACTERS = 2_000
-"""Only this many characters at the end are read: a pasted page names too many times."""
+"""Only this many characters at the end are read: a pasted page names too many dates."""
 _LONGEST_LEAD = 40
 """Characters before a weekday that are searched for words such as "every"."""
 _MONTH_ABBREVIATIONS = [name[:3] for name in MONTHS]

@@ -2,13 +2,13 @@
 
 import re
 
-from construct.language.wordlists import DENIALS, LANGUAGE_WORDS
+from construct.language.wordlists import LANGUAGE_WORDS, NEGATIONS
 from construct.language.words import words
 
 # Words that negate in some languages and are ordinary words in another: Portuguese "no
 # Porto" is "in Porto", Dutch "pas 5" is "only 5", German "in Not" is "in need". Each
 # with the languages where it negates and the one where it does not.
-_AMBIGUOUS_DENIALS = {"no": (("en", "es"), "pt"), "pas": (("fr",), "nl"), "not": (("en",), "de")}
+_AMBIGUOUS_NEGATIONS = {"no": (("en", "es"), "pt"), "pas": (("fr",), "nl"), "not": (("en",), "de")}
 # Decides when no other word shows the language: "no" after a word that ends in a, i, o or
 # u is Portuguese ("mora no Porto"). Words that end in e may be English ("have no").
 _PORTUGUESE_NO = re.compile(r"(?<![\w-])[a-zà-ÿ-]+(?<=[aiou]) no ")
@@ -16,7 +16,7 @@ _PORTUGUESE_NO = re.compile(r"(?<![\w-])[a-zà-ÿ-]+(?<=[aiou]) no ")
 _NUMBERED = re.compile(r"\bno\. ?(?=\d)", re.IGNORECASE)
 # "don't", "can't"
 _NOT_CONTRACTED = re.compile(r"n['’]t\Z")
-_CHINESE_DENIAL = re.compile(
+_CHINESE_NEGATION = re.compile(
     # 不 "not", but not in 差不多 "almost", 不过 "however", 不但 "not only", 不断 "constantly",
     # 不得不 "must", 不动产 "real estate", 不锈钢 "stainless steel".
     "(?<![差对對])不(?![过過错錯但仅僅管久断斷同安]|得不|动产|動產|锈钢|鏽鋼)"
@@ -29,16 +29,16 @@ _CHINESE_DENIAL = re.compile(
 )
 # Not negations: かもしれない "may", なければならない "must", だけでなく "not only", and
 # adjectives that end in "nai": 少ない "few", 危ない "dangerous".
-_JAPANESE_NO_DENIAL = re.compile(
+_JAPANESE_NO_NEGATION = re.compile(
     "(?:かもしれ|違い|なければなら|なくてはなら|ないといけ|なければいけ|なくてはいけ|すみ|少|危|切|つまら|もったい)"
     "(?:ない|ません|なかった|なく)|だけでなく"
 )
 # 食べない "does not eat", 飲みません "does not drink", 言わずに "without saying"; but 必ずに is
 # "surely".
-_JAPANESE_DENIAL = re.compile("ない|なかった|ません|なくて|なくなっ|無い|無かった|(?<!必)ずに")
+_JAPANESE_NEGATION = re.compile("ない|なかった|ません|なくて|なくなっ|無い|無かった|(?<!必)ずに")
 # 먹지 않는다 "does not eat", 안 먹어 "does not eat", 못 가 "cannot go", 가지 마 "do not go";
 # not 틀림없이 "surely", 끊임없이 "constantly", 밖에 없다 "only".
-_KOREAN_DENIAL = re.compile(
+_KOREAN_NEGATION = re.compile(
     r"않|(?<!틀림)(?<!끊임)(?<!밖에 )없|아니|못하|못했|못한|(?<!\w)(?:안|못) |지 (?:마|말)"
 )
 _KANA = re.compile("[\u3041-\u30fa]")
@@ -46,7 +46,7 @@ _KANA = re.compile("[\u3041-\u30fa]")
 
 def is_negation(word: str) -> bool:
     """Return whether a folded word is a negation by itself."""
-    return word in DENIALS or bool(_NOT_CONTRACTED.search(word))
+    return word in NEGATIONS or bool(_NOT_CONTRACTED.search(word))
 
 
 def negates(text: str) -> bool:
@@ -56,22 +56,22 @@ def negates(text: str) -> bool:
     of the text show such a language, or show none.
     """
     text_words = words(_NUMBERED.sub("", text))
-    denials = {word for word in text_words if is_negation(word)}
-    if denials - _AMBIGUOUS_DENIALS.keys():
+    negations = {word for word in text_words if is_negation(word)}
+    if negations - _AMBIGUOUS_NEGATIONS.keys():
         return True
-    if any(_is_denial_in(word, text_words, text) for word in denials):
+    if any(_negates_in(word, text_words, text) for word in negations):
         return True
-    if _KOREAN_DENIAL.search(text):
+    if _KOREAN_NEGATION.search(text):
         return True
     if _KANA.search(text):
-        return bool(_JAPANESE_DENIAL.search(_JAPANESE_NO_DENIAL.sub("", text)))
-    return bool(_CHINESE_DENIAL.search(text))
+        return bool(_JAPANESE_NEGATION.search(_JAPANESE_NO_NEGATION.sub("", text)))
+    return bool(_CHINESE_NEGATION.search(text))
 
 
-def _is_denial_in(ambiguous: str, text_words: list[str], text: str) -> bool:
+def _negates_in(ambiguous: str, text_words: list[str], text: str) -> bool:
     """Return whether a text is in a language where this ambiguous word negates."""
-    denying_languages, other_language = _AMBIGUOUS_DENIALS[ambiguous]
-    denying_stops = frozenset[str]().union(*(LANGUAGE_WORDS[name] for name in denying_languages))
+    negating_languages, other_language = _AMBIGUOUS_NEGATIONS[ambiguous]
+    denying_stops = frozenset[str]().union(*(LANGUAGE_WORDS[name] for name in negating_languages))
     other_stops = LANGUAGE_WORDS[other_language]
     for_denying = sum(word in denying_stops - other_stops for word in text_words)
     for_other = sum(word in other_stops - denying_stops for word in text_words)

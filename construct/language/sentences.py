@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from construct.language.wordlists import word_set
+from construct.language.wordlists import FOREIGN_MONTHS, MONTHS, word_set
 
 # ```python … ``` or ~~~ … ~~~, to the end of the text if it is not closed; or ```inline```
 _FENCED = re.compile(
@@ -11,10 +11,17 @@ _FENCED = re.compile(
 )
 # The line that stands for an attachment: [image: cat.png]
 _ATTACHMENT = re.compile(r"\[(?:image|pdf|text): [^\[\]]+\]")
+_MAIL_HEADER = (
+    r"(?:From|To|Cc|Bcc|Date|Sent|Subject|Reply-To|Von|An|Datum|Gesendet|Betreff|De|À|Para|Data|"
+    r"Fecha|Enviado|Envoyé|Assunto|Asunto|Objet|Da|Inviato|Oggetto|Van|Aan|Verzonden|Onderwerp)"
+)
 # A pasted e-mail begins with header lines: "From: Ana", then "To: Ben".
-_MAIL = re.compile(r"^[A-Z][\w-]{1,12}: .+\n[A-Z][\w-]{1,12}: ", re.MULTILINE)
-# "- ", "## ", "(1) ", "a) "
-_LIST_MARK = re.compile(r"\s*(?:[-*•+–—]|#{1,6}|\(?\d{1,2}[.)]|[a-z]\))\s+")
+_MAIL = re.compile(rf"^{_MAIL_HEADER} ?: .+\n{_MAIL_HEADER} ?: ", re.MULTILINE)
+# "- ", "## ", "(1) ", "2. ", "a) "; not "24. Dezember"
+_LIST_MARK = re.compile(
+    rf"\s*(?!\d+\.\s+(?i:{'|'.join((*MONTHS, *FOREIGN_MONTHS))})\b)"
+    r"(?:[-*•+–—]|#{1,6}|\(?\d{1,2}[.)]|[a-z]\))\s+"
+)
 # The end of a sentence, with closing marks: `.`, `?!"`, `.)`, `。」`
 _END = re.compile(r"[.!?…؟]+[\"'”’»)\]*_]*(?=\s|$)|[。！？｡।۔]+[\"'”’」』）》]*")
 _ABBREVIATIONS = word_set(

@@ -47,7 +47,7 @@ def content_words(text: str) -> frozenset[str]:
 
 
 def carries_meaning(word: str) -> bool:
-    """Return whether a word is neither a stop word nor a denial."""
+    """Return whether a word is neither a stop word nor a negation."""
     return word not in NOTE_STOP_WORDS and not is_negation(word)
 
 

@@ -1,4 +1,4 @@
-"""Word lists by language: stop words, denials, irregular forms, dates, topics of a life."""
+"""Word lists by language: stop words, negations, irregular forms, dates, topics of a life."""
 
 import re
 
@@ -65,7 +65,7 @@ STOP_WORDS = {language: word_set(text) for language, text in _STOP_WORDS.items()
 LANGUAGE_WORDS = {language: stops - {"a"} for language, stops in STOP_WORDS.items()}
 
 # Words that negate a sentence, in about twenty languages.
-DENIALS = word_set(
+NEGATIONS = word_set(
     """
     not no never none nothing nobody nowhere neither nor without cannot nicht nichts nie niemals
     niemand kein keine keinen keinem keiner keines ohne weder pas sans aucun aucune jamais rien
@@ -79,7 +79,7 @@ DENIALS = word_set(
 # English stop words that may be names or dates in a note: "vitamin D", "Don", "in May".
 _NAME_LIKE = word_set("d don go m may won")
 # Stop words of notes: English ones, and those that nearly every note has.
-NOTE_STOP_WORDS = (STOP_WORDS["en"] - DENIALS - _NAME_LIKE) | word_set(
+NOTE_STOP_WORDS = (STOP_WORDS["en"] - NEGATIONS - _NAME_LIKE) | word_set(
     """
     user users assistant said say says told mentioned stated asked ok okay yes oh hi hello hey
     thanks mr mrs ms
@@ -148,7 +148,7 @@ MONTHS = (
     "july", "august", "september", "october", "november", "december",
 )  # fmt: skip
 # German, Portuguese, Spanish, French, Italian and Dutch, except those spelled as in English.
-MONTHS_ABROAD = word_set(
+FOREIGN_MONTHS = word_set(
     """
     januar februar märz mai juni juli oktober dezember janeiro fevereiro março abril maio junho
     julho agosto setembro outubro novembro dezembro enero febrero marzo mayo junio julio
@@ -206,8 +206,8 @@ FIRST_PERSON_UNSPACED = re.compile(
     r"我|私|僕|わたし|(?<!\w)(?:저|나|내|제)(?:는|가|의)?(?!\w)|우리"
 )
 
-# Words about what matters for long in a life: identity, health, family, home, work,
-# appointments.
+# Words about what stays important in a person's life: identity, health, family, home,
+# work, appointments.
 LIFE = word_set(
     """
     name called born allergic allergy allergies asthma diabetes diabetic diagnosed cancer

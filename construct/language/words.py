@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from construct.language.wordlists import SPELLED_NUMBERS
 
-# CJK is written without spaces between words, so each character counts as a word.
+# Chinese and Japanese are written without spaces between words, and Korean joins particles
+# to its words: each character counts as a word.
 CJK = (
     r"\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u9fff"
     r"\uac00-\ud7af\uf900-\ufaff\uff66-\uff9d"

@@ -20,6 +20,8 @@ CODE = "User's locker code at the gym is 4471"
         ("Ana moved, she lives in Porto now", "Ana lives in Porto"),
         ("vegetarian", "User is vegetarian"),
         ("用户住在上海，喜欢猫", "用户住在上海"),
+        ("我喜欢猫", "猫"),
+        ("Call Ana.", "Ana"),
     ],
 )
 def test_a_text_says_a_fact_in_other_words(text: str, fact: str) -> None:
@@ -33,8 +35,11 @@ def test_a_text_says_a_fact_in_other_words(text: str, fact: str) -> None:
         ("The bike lock's code is 9902", CODE),
         ("Ana and her sister went to Paris", "Ana smokes"),
         ("User likes vegetarian restaurants near work", "User is vegetarian"),
+        ("User likes bananas", "Ana"),
+        ("anaemia", "Ana"),
         ("", CODE),
         (CODE, ""),
+        (CODE, "…!."),
     ],
 )
 def test_a_text_about_something_else_does_not_say_it(text: str, fact: str) -> None:

@@ -29,6 +29,10 @@ from construct.language.sentences import own_text, split_sentences
             "- I am allergic\n- I live in Porto\n1. one thing",
             ["I am allergic", "I live in Porto", "one thing"],
         ),
+        (
+            "24. Dezember 2026 fliege ich.\n2. Porto\n3. march on",
+            ["24. Dezember 2026 fliege ich.", "Porto", "3. march on"],
+        ),
         ("i moved to porto\nmy sister did not", ["i moved to porto", "my sister did not"]),
         (
             "This is a line that an editor has wrapped by its width, and\nit goes on here. End",
@@ -70,6 +74,9 @@ def test_sentences_are_pieces_of_the_text_in_order(text: str) -> None:
         ("hm\u2028> I quit", ["hm"]),
         ("[image: IMG_2034.png]\nLook: [pdf: a] too", ["Look: [pdf: a] too"]),
         ("I > you", ["I > you"]),
+        ("Read:\nFrom: Ana\nTo: Ben\nI quit.", ["Read:"]),
+        ("Von: Ana\nBetreff: Urlaub\nIch kündige.", []),
+        ("Allergy: nuts\nDoctor: Ana\nI run.", ["Allergy: nuts", "Doctor: Ana", "I run."]),
     ],
 )
 def test_own_text(text: str, own: list[str]) -> None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from construct.language.terms import content_words, date_terms, provable_terms, terms
-from construct.language.wordlists import MONTHS, MONTHS_ABROAD
+from construct.language.wordlists import FOREIGN_MONTHS, MONTHS
 from construct.language.words import words
 from construct.memory.shown.lines import STANCES
 from construct.store.records import Message
@@ -23,7 +23,7 @@ _DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
 _LAST_DAY = 31
 _WORDS_FROM_MONTH = 2
 """How far from the name of a month a number may stand to be one of its days."""
-_MONTH_WORDS = MONTHS_ABROAD | frozenset(MONTHS)
+_MONTH_WORDS = FOREIGN_MONTHS | frozenset(MONTHS)
 _MIN_STEM, _MAX_ENDING = 3, 2
 """The fewest letters of a word, and the most letters of an ending added to it."""
 _CALENDAR = frozenset(
