@@ -1,8 +1,9 @@
 """The notebook: replies by fixed rules, used when no model is configured.
 
-A reply quotes up to three relevant earlier messages, or just says "Noted." Only the uids
-of the quoted messages are stored. So the reply's text is never observed, indexed,
-exported or sent to a model, and a forgotten message disappears from it.
+A reply quotes up to three relevant earlier messages. If there are none it says "Noted.",
+and that nothing matches if it was asked something. Only the uids of the quoted messages
+are stored. So the reply's text is never observed, indexed, exported or sent to a model,
+and a forgotten message disappears from it.
 """
 
 import json
@@ -43,10 +44,11 @@ def relevant_messages(
     """Return up to three earlier messages that are relevant to `text`, best first.
 
     For a question these are the matches of the whole question or, if there are none,
-    those that share a word with it. A matching observation counts as a match of the
-    message that it was drawn from. For anything else they are the passages that a model
-    would be given in the same turn. `excluded` are ids of messages to leave out, such as
-    the new message itself. Empty in a new conversation with the scope "conversation".
+    those that share a word with it; other questions are left out. A matching observation
+    counts as a match of the message that it was drawn from. For anything else they are
+    the messages that are relevant enough to be given to a model in the same turn.
+    `excluded` are ids of messages to leave out, such as the new message itself. Empty in
+    a new conversation with the scope "conversation".
     """
     if conversation_id is None and config.scope != Scope.USER:
         return []
@@ -82,9 +84,12 @@ def _answers(
     )
     statements = [hit for hit in result.hits if not is_question(hit.text)]
     exact = [hit for hit in statements if hit.match != Match.LOOSE]
-    hits = exact or _sharing_a_word(question, statements)
-    ids = dict.fromkeys(_message_id(db, hit, question, filters) for hit in hits)
-    return [get_message(db, i) for i in ids if i is not None][:_MAX_QUOTES]
+    for hits in (exact, _sharing_a_word(question, statements)):
+        quotable = [_message_id(db, hit, question, filters) for hit in hits]
+        ids = [i for i in dict.fromkeys(quotable) if i is not None]
+        if ids:
+            return [get_message(db, i) for i in ids[:_MAX_QUOTES]]
+    return []
 
 
 def _message_id(db: sqlite3.Connection, hit: Hit, question: str, filters: Filters) -> int | None:
@@ -153,7 +158,7 @@ def reply_text(opening: str, quotes: Sequence[Message], question: str, clock: Cl
         return f"{opening} {_NOTHING_FOUND}" if is_question(question) else opening
     words: tuple[str, ...] = ()
     pieces: tuple[str, ...] = ()
-    if question.strip():  # it is blank once the question has been forgotten
+    if question.strip():  # it is blank if only a file was sent
         query = analyse(question)
         words, pieces = query.words, query.pieces
     is_answer = opening == NOTED and is_question(question)

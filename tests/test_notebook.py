@@ -99,6 +99,14 @@ def test_an_observation_answers_with_the_message_behind_it(tmp_path: Path) -> No
     assert "they've moved the dentist to 23 June" in first
 
 
+def test_a_memory_hides_no_message(tmp_path: Path) -> None:
+    """A memory matches the question, but only messages can be quoted."""
+    program = program_in(tmp_path / "one")
+    said = "The dentist hurt me on Tuesday.\n/remember The name of my dentist is Moura\n"
+    assert program.run("chat", "--commands", stdin=said).returncode == 0
+    assert "hurt me on Tuesday" in program.run("ask", "What is the name of my dentist?").stdout
+
+
 async def test_a_reply_is_stored_as_what_it_quotes(notes: Notes) -> None:
     """Its words are nowhere in the file; a model would be sent nothing of it."""
     await notes.say("My dentist is Dr. Sousa.")
