@@ -46,14 +46,16 @@ def delete_memories(db: sqlite3.Connection, ids: Iterable[int]) -> tuple[int, in
     return len(relations), delete_unnamed(db, set(chain.from_iterable(relations)))
 
 
-def delete_conversation(db: sqlite3.Connection, conversation_id: int) -> None:
+def delete_conversation(db: sqlite3.Connection, conversation_id: int, now: str) -> None:
     """Delete a conversation with its messages, and the cycles that nothing depends on.
 
+    Tombstones keep an import from bringing it back.
     A cycle that made or superseded an observation that is still stored is kept, without
     its conversation and messages. The caller has deleted the observations that rest on
     the conversation. Forks become conversations without a parent. What the user asked to
     forget in it stays withheld.
     """
+    _add_tombstones(db, "conversation_id = ?", (conversation_id,), now)
     db.execute(
         """UPDATE conversations SET parent_id = NULL, forked_at_message_id = NULL,
            forked_window_message_id = NULL WHERE parent_id = ?""",
@@ -89,11 +91,7 @@ def withhold(db: sqlite3.Connection, message_ids: Iterable[int], now: str, *, wo
     Their attachments are deleted. `words` deletes their text too.
     """
     ids = json_ids(message_ids)
-    db.execute(
-        f"""INSERT OR IGNORE INTO tombstones (message_uid, created_at)
-            SELECT uid, ? FROM messages WHERE id IN {ID_LIST}""",
-        (now, ids),
-    )
+    _add_tombstones(db, f"id IN {ID_LIST}", (ids,), now)
     db.execute(f"DELETE FROM briefed WHERE message_id IN {ID_LIST}", (ids,))
     db.execute(f"DELETE FROM forget_requests WHERE message_id IN {ID_LIST}", (ids,))
     db.execute(f"DELETE FROM attachments WHERE message_id IN {ID_LIST}", (ids,))
@@ -107,6 +105,16 @@ def withhold(db: sqlite3.Connection, message_ids: Iterable[int], now: str, *, wo
         db.execute(
             f"UPDATE messages SET withheld = 1 WHERE withheld = 0 AND id IN {ID_LIST}", (ids,)
         )
+
+
+def _add_tombstones(
+    db: sqlite3.Connection, condition: str, values: tuple[object, ...], now: str
+) -> None:
+    db.execute(
+        f"""INSERT OR IGNORE INTO tombstones (message_uid, created_at)
+            SELECT uid, ? FROM messages WHERE {condition}""",
+        (now, *values),
+    )
 
 
 def begin_erasure(db: sqlite3.Connection) -> None:

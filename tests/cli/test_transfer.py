@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from construct.prompts import shipped
 from tests.support.program import Program
 
 LINE = {
@@ -286,4 +287,22 @@ def test_what_was_forgotten_here_stays_forgotten_and_is_counted(lived: Program) 
     observation = lived.json("memory", "list")[0]["id"]
     assert lived.run("memory", "forget", str(observation), "--words", "--yes").returncode == 0
     said = lived.run("import", "earlier.jsonl").stdout
-    assert re.search(r"Nothing new\..* Left out because you forgot it here: \d+ entr", said)
+    assert re.search(
+        r"Nothing new\..* Left out because you forgot or deleted it here: \d+ entr", said
+    )
+
+
+def test_a_deleted_conversation_does_not_come_back(tmp_path: Path) -> None:
+    """An earlier export brings back nothing of it, and what it had replaced stays active."""
+    program = Program(tmp_path, {"CONSTRUCT_NOW": "2026-06-22T10:00:00+00:00"})
+    life = str(shipped("data/demo.jsonl"))
+    assert program.run("import", life).returncode == 0
+    gone, *others = program.json("conversations", "list")
+    assert program.run("conversations", "delete", str(gone["id"]), "--yes").returncode == 0
+    lines = program.run("export").stdout
+    said = program.run("import", life).stdout
+    assert re.search(r"Nothing new\..* because you forgot or deleted it here: \d+ entries", said)
+    assert program.run("export").stdout == lines
+    assert len(program.json("conversations", "list")) == len(others)
+    assert gone["title"] not in lines
+    assert program.run("doctor").returncode == 0

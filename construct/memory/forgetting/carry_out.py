@@ -148,7 +148,7 @@ def _remove(db: sqlite3.Connection, plan: ForgetPlan | DeletionPlan, now: str) -
     references.drop_tool_rounds(db, plan.lookups)
     references.store_conversation_notes(db, plan.threads)
     if isinstance(plan, DeletionPlan):
-        purge.delete_conversation(db, plan.conversation.id)
+        purge.delete_conversation(db, plan.conversation.id, now)
     else:
         purge.withhold(db, plan.message_ids, now, words=plan.words)
     promote(db, now)

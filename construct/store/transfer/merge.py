@@ -4,7 +4,7 @@ Into an empty database, the rows of an export are copied unchanged, with their i
 Otherwise new rows are added after those that are here. A row with a known uid keeps its
 id and its content, and takes over only what has happened to it since, such as that it
 was superseded. A known conversation is continued only if its messages are the same up to
-that point. What was forgotten here is not imported again.
+that point. What was forgotten or deleted here is not imported again.
 
 The table `id_map` maps the ids of the scratch database to those of the main one. For each
 table there is a view such as `messages_mapped`: the rows of the scratch table with the ids
@@ -105,8 +105,9 @@ def merge(db: sqlite3.Connection, *, keep_ids: bool) -> Merged:
 def _find_forgotten(db: sqlite3.Connection) -> None:
     """List the new rows to leave out, as they depend on something forgotten here.
 
-    Messages that were forgotten here are not listed, but emptied. New attachments of
-    messages that are known here are listed too.
+    A conversation that was deleted here is listed with its messages. Other messages that
+    were forgotten here are not listed, but emptied. New attachments of messages that are
+    known here are listed too.
     """
     db.execute(
         "CREATE TABLE scratch.forgotten"
@@ -129,6 +130,11 @@ def _find_forgotten(db: sqlite3.Connection) -> None:
            AND uid NOT IN (SELECT uid FROM main.messages)""",
         (REMOVED, message_tokens(REMOVED)),
     )
+    deleted = """SELECT conversation_id FROM scratch.messages GROUP BY conversation_id
+                 HAVING min(uid IN (SELECT message_uid FROM main.tombstones))"""
+    _list_forgotten(db, "conversation", deleted)
+    in_deleted = f"conversation_id IN ({_forgotten('conversation')})"
+    _list_forgotten(db, "message", f"SELECT id FROM scratch.messages WHERE {in_deleted}")
     messages = "SELECT id FROM scratch.messages JOIN main.tombstones ON message_uid = uid"
     _list_forgotten(
         db,
@@ -145,11 +151,33 @@ def _find_forgotten(db: sqlite3.Connection) -> None:
     for kind in _KEYED:
         for field in kind.fields:
             if field.ref in ("observation", "memory") and not field.later:
-                forgotten = f"SELECT scratch_id FROM scratch.forgotten WHERE kind = '{field.ref}'"
-                dependent = (
-                    f"SELECT id FROM scratch.{kind.table} WHERE {field.column} IN ({forgotten})"
+                dependent = f"{field.column} IN ({_forgotten(field.ref)})"
+                _list_forgotten(
+                    db, kind.type, f"SELECT id FROM scratch.{kind.table} WHERE {dependent}"
                 )
-                _list_forgotten(db, kind.type, dependent)
+    made = f"""SELECT cycle_id FROM scratch.observations
+               WHERE id NOT IN ({_forgotten("observation")})"""
+    idle = f"SELECT id FROM scratch.cycles WHERE {in_deleted} AND id NOT IN ({made})"
+    _list_forgotten(db, "cycle", idle)
+    relations = _forgotten("relation")
+    _list_forgotten(
+        db,
+        "entity",
+        f"""SELECT id FROM scratch.entities
+            WHERE id IN ({_related(f"id IN ({relations})")})
+            AND id NOT IN ({_related(f"id NOT IN ({relations})")})""",
+    )
+
+
+def _related(condition: str) -> str:
+    """Return the SQL for the ids of the entities that relations with a condition name."""
+    return f"""SELECT subject_id FROM scratch.relations WHERE {condition}
+               UNION SELECT object_id FROM scratch.relations WHERE {condition}"""
+
+
+def _forgotten(kind: str) -> str:
+    """Return the SQL for the ids of the rows of this type that are listed so far."""
+    return f"SELECT scratch_id FROM scratch.forgotten WHERE kind = '{kind}'"
 
 
 def _list_forgotten(db: sqlite3.Connection, kind: str, ids: str) -> None:
@@ -177,7 +205,6 @@ def _assign_ids(db: sqlite3.Connection, *, keep_ids: bool) -> None:
             known = f"""SELECT coalesce(({known}), (
                 SELECT min(id) FROM main.entities AS h
                 WHERE lower(h.name) = lower(s.name) AND h.name = s.name AND h.type IS s.type))"""
-        forgotten = f"SELECT scratch_id FROM scratch.forgotten WHERE kind = '{kind.type}'"
         newest = "SELECT seq FROM main.sqlite_sequence WHERE name = ?"
         before = scalar(db, newest, (kind.table,)) or 0
         following = (
@@ -188,7 +215,7 @@ def _assign_ids(db: sqlite3.Connection, *, keep_ids: bool) -> None:
                 SELECT '{kind.type}', id,
                        ifnull(known, iif(forgotten, NULL, {"id" if keep_ids else following})),
                        known IS NULL AND NOT forgotten
-                FROM (SELECT id, ({known}) AS known, id IN ({forgotten}) AS forgotten
+                FROM (SELECT id, ({known}) AS known, id IN ({_forgotten(kind.type)}) AS forgotten
                       FROM scratch.{kind.table} AS s)"""
         )
         values = ", ".join(
@@ -369,14 +396,16 @@ def _update_memories(db: sqlite3.Connection) -> None:
 def _reactivate_sources(db: sqlite3.Connection) -> None:
     """Make the sources of reflections that were left out active again.
 
-    Sources of another reflection that was imported stay superseded. A memory that was
-    superseded together with a source is revived with it.
+    Sources of another reflection that was imported stay superseded. New observations
+    whose superseding cycle was left out become active too. A memory that was superseded
+    together with an observation is revived with it.
     """
     sources = db.execute(
         """SELECT o.id, m.id FROM main.observations AS o
            LEFT JOIN main.memories AS m ON m.observation_id = o.id
                AND m.superseded_by IS NULL AND m.superseded_at = o.superseded_at
-           WHERE (o.id, o.superseded_by) IN (
+           WHERE o.superseded_at IS NOT NULL AND o.superseded_by IS NULL
+           OR (o.id, o.superseded_by) IN (
                SELECT source.id, lost.cycle_id FROM scratch.observations_mapped AS lost
                JOIN scratch.observation_sources AS link ON link.observation_id = lost.scratch_id
                JOIN scratch.observations_mapped AS source ON source.scratch_id = link.source_id
@@ -402,7 +431,9 @@ def _raise_watermarks(db: sqlite3.Connection) -> set[int]:
     unlimited = set(column(db, _new("conversations")))
     unlimited.update(column(db, f"SELECT y.conversation_id FROM {_NEW_OBSERVERS}"))
     raised: set[int] = set()
-    marks = db.execute("SELECT * FROM scratch.watermarks_mapped").fetchall()
+    marks = db.execute(
+        "SELECT * FROM scratch.watermarks_mapped WHERE conversation_id IS NOT NULL"
+    ).fetchall()
     for conversation_id, name, message_id, updated_at in marks:
         current = asdict(get_watermarks(db, conversation_id))
         limit = LAST if conversation_id in unlimited else current["observed"]
@@ -434,7 +465,8 @@ def _refuse_unread(db: sqlite3.Connection) -> None:
         SELECT 1 FROM main.messages AS m
         WHERE m.conversation_id = y.conversation_id AND NOT m.archived
         AND m.id BETWEEN y.first_message_id AND y.last_message_id
-        AND m.id NOT IN (SELECT main_id FROM scratch.id_map WHERE kind = 'message'))"""
+        AND m.id NOT IN (
+            SELECT main_id FROM scratch.id_map WHERE kind = 'message' AND main_id IS NOT NULL))"""
     conversation_id = scalar(db, f"{diverged} LIMIT 1")
     if conversation_id is not None:
         raise _diverged(db, conversation_id)

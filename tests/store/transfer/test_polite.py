@@ -122,7 +122,7 @@ def test_the_index_stays_in_step_whatever_is_done_meanwhile(
     (last,) = db.execute("SELECT max(id) FROM messages").fetchone()
     with transaction(db):
         if deed == "delete":
-            purge.delete_conversation(db, 3)
+            purge.delete_conversation(db, 3, "2026")
         elif deed in ("withhold", "empty"):
             purge.withhold(db, [last], "2026", words=deed == "empty")
         elif deed == "say":
