@@ -1,12 +1,12 @@
-"""Compares Construct's recall with rivals that run without a model.
+"""Compares Construct's recall with that of rivals that run without a model.
 
     uv run python benchmarks/compare.py PATH [--alone]
 
-The talks, the questions and the scoring are the same for all. PATH is LoCoMo (see
-locomo.py). Each rival runs as it comes from PyPI, through the small script of its name
-in `rivals/`, in a temporary environment that uv makes (`uv run --isolated`). One
-conversation's turns go in as plain text, what is found for each question comes out. CPU
-time is that of the search alone.
+The conversations, the questions and the scoring are the same for all. PATH is LoCoMo
+(see locomo.py). Each rival runs as it comes from PyPI, through a small script named
+after it in `rivals/`, in a temporary environment that uv makes (`uv run --isolated`).
+The turns of one conversation go in as plain text; the turns found for each question
+come out. CPU time is that of the search alone.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-from benchmarks.locomo import import_talk, judged, turns
+from benchmarks.locomo import import_conversation, judged, turns
 from benchmarks.measured import p50_p95
 from construct.memory.recall.search import search_memory
 from construct.store.database import open_database
@@ -38,7 +38,7 @@ Finder = Callable[[dict[str, Any], list[str]], Answers]
 
 
 def main() -> None:
-    """Ask everyone everything and print the table."""
+    """Put every question to Construct and to each rival, and print the table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -71,7 +71,8 @@ def _construct(sample: dict[str, Any], questions: list[str]) -> Answers:
         tempfile.TemporaryDirectory() as folder,
         closing(open_database(Path(folder) / "construct.db")) as db,
     ):
-        places = {id_: i for i, id_ in enumerate(import_talk(db, sample, Path(folder)).values())}
+        ids = import_conversation(db, sample, Path(folder)).values()
+        places = {id_: i for i, id_ in enumerate(ids)}
         answers = []
         for question in questions:
             start = time.process_time()

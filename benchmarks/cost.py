@@ -1,19 +1,20 @@
-"""What a long talk costs with Construct, the last 20 messages, and full history.
+"""What a long conversation costs with Construct, the last 20 messages, or full history.
 
     uv run --group bench python benchmarks/cost.py
         [--turns 2000] [--pauses] [--thresholds] [--json] [--figures]
 
-The same made-up talk goes through the whole program and the strict fake Messages API.
-The fake's cache simulation says what is read, written and new, priced by
+The same made-up conversation goes through the whole program and the strict fake
+Messages API. The fake's cache simulation says what is read, written and new, priced by
 data/models.toml.
 
-`construct` and `last 20` (CONSTRUCT_MEMORY=off) are driven; cache writes of `last 20`
-count as plain input. `full history` is computed by the cache's rules from the same
-messages, and tests/benchmarks compares it with a driven run. Worker answers have
-realistic sizes (benchmarks/world.py).
+`construct` and `last 20` (CONSTRUCT_MEMORY=off) are played through the program; cache
+writes of `last 20` count as plain input. `full history` is computed by the cache's
+rules from the same messages, and tests/benchmarks compares it with one that is played.
+Worker answers have realistic sizes (benchmarks/world.py).
 
-Without other options there is one talk with a minute between turns. --pauses adds other
-rhythms and both cache lives, --thresholds adds other settings, one at a time.
+Without other options there is one conversation with a minute between turns. --pauses
+adds other rhythms and both cache lives, --thresholds adds other settings, one at a
+time.
 """
 
 import argparse
@@ -72,7 +73,7 @@ class Spent:
     usage: Mapping[str, Usage]
     chat_usd: float
     worker_usd: float = 0.0
-    talk_tokens: int = 0
+    conversation_tokens: int = 0
 
     @property
     def usd(self) -> float:
@@ -82,7 +83,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """A talk up to some turn, per turn; worker tokens per token of talk."""
+    """A conversation up to some turn. Per turn; worker tokens per token said."""
 
     turns: int
     read: float
@@ -96,7 +97,7 @@ class Figures:
 
     @property
     def usd(self) -> float:
-        """Dollars a turn."""
+        """Dollars per turn."""
         return self.chat_usd + self.worker_usd
 
 
@@ -113,10 +114,8 @@ class Report:
     thresholds: dict[str, dict[str, Figures]] = field(default_factory=dict)
 
 
-async def drive(
-    turns: int, rhythm: str, changed: dict[str, str], life: str = "auto"
-) -> list[Spent]:
-    """Play a talk through the program.
+async def play(turns: int, rhythm: str, changed: dict[str, str], life: str = "auto") -> list[Spent]:
+    """Play a conversation through the program.
 
     `life` other than auto forces the cache life that is asked for.
     """
@@ -156,7 +155,7 @@ def _pauses(turns: int, rhythm: str) -> Iterator[timedelta]:
 
 
 def _booked(db: sqlite3.Connection, seen: tuple[int, int]) -> tuple[Spent, tuple[int, int]]:
-    """Return the usage rows and messages that are new, and the last ids now."""
+    """Return what the new usage rows and messages add up to, and the newest ids."""
     usage: dict[str, Usage] = {}
     dollars = {"chat": 0.0, "worker": 0.0}
     last, last_message = seen
@@ -176,10 +175,10 @@ def _booked(db: sqlite3.Connection, seen: tuple[int, int]) -> tuple[Spent, tuple
 
 
 def full_history(turns: int, rhythm: str, first: Usage) -> list[Spent]:
-    """Compute a talk in which every turn sends all earlier messages.
+    """Compute a conversation in which every turn sends all earlier messages.
 
-    The newest message has a cache mark. `first` is the first request of a driven talk;
-    its system prompt and tools are used here too.
+    The newest message has a cache mark. `first` is the first request of a conversation
+    that was played; its system prompt and tools are used here too.
     """
     speech = Speech()
     said = [tuple(by_bytes(text) + _WRAPPING for text in speech.turn()) for _ in range(turns)]
@@ -212,7 +211,7 @@ def _uncached(one: Spent) -> Spent:
     chat = Usage(
         chat.input_tokens + chat.cache_write_tokens, chat.cache_read_tokens, 0, chat.output_tokens
     )
-    return Spent({"chat": chat}, _dollars(chat, "5m"), talk_tokens=one.talk_tokens)
+    return Spent({"chat": chat}, _dollars(chat, "5m"), conversation_tokens=one.conversation_tokens)
 
 
 def _dollars(usage: Usage, life: CacheLife) -> float:
@@ -222,22 +221,22 @@ def _dollars(usage: Usage, life: CacheLife) -> float:
 
 
 def figures(spent: Sequence[Spent]) -> Figures:
-    """Return a talk's figures for each turn of it."""
+    """Return a conversation's figures, per turn."""
     n = len(spent)
     chat, worker = Usage(), Usage()
     for one in spent:
         for purpose, usage in one.usage.items():
             chat, worker = (chat + usage, worker) if purpose == "chat" else (chat, worker + usage)
-    talked = max(1, sum(one.talk_tokens for one in spent))
+    said = max(1, sum(one.conversation_tokens for one in spent))
     return Figures(
         n, chat.cache_read_tokens / n, chat.cache_write_tokens / n, chat.input_tokens / n,
-        chat.output_tokens / n, worker.prompt_tokens / talked, worker.output_tokens / talked,
+        chat.output_tokens / n, worker.prompt_tokens / said, worker.output_tokens / said,
         sum(one.chat_usd for one in spent) / n, sum(one.worker_usd for one in spent) / n,
     )  # fmt: skip
 
 
 def pays_from(ours: Sequence[Spent], theirs: Sequence[Spent]) -> int | None:
-    """Return the turn from which on ours has cost less in all, up to the end.
+    """Return the turn from which on ours has cost less in total, up to the end.
 
     None when it has not.
     """
@@ -268,44 +267,45 @@ def cheaper_from(ours: Sequence[Spent], theirs: Sequence[Spent], window: int = 5
 async def measure(options: argparse.Namespace) -> Report:
     """Run what was asked for."""
     report = Report(options.turns, main_model())
-    talks = await three_ways(options.turns, STEADY)
-    for name, spent in talks.items():
+    conversations = await three_ways(options.turns, STEADY)
+    for name, spent in conversations.items():
         report.talks[name] = [
             figures(spent[:n]) for n in sorted({*POINTS, options.turns}) if n <= options.turns
         ]
     for name in ("full history", "last 20"):
-        report.pays_from[name] = pays_from(talks["construct"], talks[name])
-        report.marginal_from[name] = cheaper_from(talks["construct"], talks[name])
+        ours, theirs = conversations["construct"], conversations[name]
+        report.pays_from[name] = pays_from(ours, theirs)
+        report.marginal_from[name] = cheaper_from(ours, theirs)
     for rhythm in RHYTHMS if options.pauses else ():
         report.pauses[rhythm] = await _in_rhythm(options.sweep_turns, rhythm)
         _note(rhythm)
     if options.thresholds:
         for name, settings in _settings():
             report.thresholds[name] = {
-                rhythm: figures(await drive(options.sweep_turns, rhythm, settings))
+                rhythm: figures(await play(options.sweep_turns, rhythm, settings))
                 for rhythm in (STEADY, MIXED)
             }
             _note(name)
     if options.figures:
-        draw(report, talks)
+        draw(report, conversations)
     return report
 
 
 async def three_ways(turns: int, rhythm: str) -> dict[str, list[Spent]]:
-    """Return the same talk led in three ways."""
-    ours = await drive(turns, rhythm, {})
+    """Return the same conversation in three ways."""
+    ours = await play(turns, rhythm, {})
     return {
         "construct": ours,
-        "last 20": [_uncached(one) for one in await drive(turns, rhythm, OFF)],
+        "last 20": [_uncached(one) for one in await play(turns, rhythm, OFF)],
         "full history": full_history(turns, rhythm, ours[0].usage["chat"]),
     }
 
 
 async def _in_rhythm(turns: int, rhythm: str) -> dict[str, float]:
-    """Return dollars a turn of the three ways and of Construct with each cache life."""
+    """Return dollars per turn of each way, and of Construct with each cache life."""
     found = {name: figures(spent).usd for name, spent in (await three_ways(turns, rhythm)).items()}
     for life in ("5m", "1h"):
-        found[f"construct, {life}"] = figures(await drive(turns, rhythm, {}, life)).usd
+        found[f"construct, {life}"] = figures(await play(turns, rhythm, {}, life)).usd
     return found
 
 
@@ -316,7 +316,7 @@ def _settings() -> Iterator[tuple[str, dict[str, str]]]:
             yield f"{name} {value}", {name: value}
 
 
-def draw(report: Report, talks: Mapping[str, Sequence[Spent]]) -> None:
+def draw(report: Report, conversations: Mapping[str, Sequence[Spent]]) -> None:
     """Save the figures as SVG."""
     import matplotlib as mpl
     from matplotlib import pyplot as plt
@@ -324,7 +324,7 @@ def draw(report: Report, talks: Mapping[str, Sequence[Spent]]) -> None:
     mpl.rcParams |= {"svg.fonttype": "none", "svg.hashsalt": "construct", "font.size": 10}
     FIGURES.mkdir(exist_ok=True)
     fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-    for name, spent in talks.items():
+    for name, spent in conversations.items():
         total = list(accumulate(one.usd for one in spent))
         left.plot(range(1, len(total) + 1), total, label=name)
         means = [
@@ -366,13 +366,13 @@ def _print_tables(report: Report) -> None:
                 f"{row.worker_in:>11.2f}{row.worker_out:>7.2f}{1000 * row.usd:>9.2f}"
             )
     print(
-        "\nTokens of the main model a turn; worker tokens for a token of talk; "
-        "dollars for a thousand turns."
+        "\nMain-model tokens per turn; worker tokens per token of conversation; "
+        "dollars per thousand turns."
     )
     for name, turn in report.pays_from.items():
         print(
-            f"Cheaper than {name}: in all from turn {turn}, "
-            f"by the turn from about turn {report.marginal_from[name]}."
+            f"Cheaper than {name}: in total {_from('turn', turn)}, "
+            f"per turn {_from('about turn', report.marginal_from[name])}."
         )
     for rhythm, found in report.pauses.items():
         print(
@@ -386,6 +386,10 @@ def _print_tables(report: Report) -> None:
         print(f"{steady.worker_in + steady.worker_out:>9.2f}")
 
 
+def _from(point: str, turn: int | None) -> str:
+    return "never" if turn is None else f"from {point} {turn}"
+
+
 def main() -> None:
     """Measure, and print tables, or JSON and nothing else."""
     parser = argparse.ArgumentParser(
@@ -393,10 +397,17 @@ def main() -> None:
     )
     parser.add_argument("--turns", type=int, default=2_000)
     parser.add_argument(
-        "--sweep-turns", type=int, default=600, help="turns of each talk of the two sweeps"
+        "--sweep-turns",
+        type=int,
+        default=600,
+        help="turns of each conversation for --pauses and --thresholds",
     )
-    parser.add_argument("--pauses", action="store_true", help="over rhythms and cache lives")
-    parser.add_argument("--thresholds", action="store_true", help="over settings")
+    parser.add_argument(
+        "--pauses", action="store_true", help="also measure other rhythms and both cache lives"
+    )
+    parser.add_argument(
+        "--thresholds", action="store_true", help="also measure other settings, one at a time"
+    )
     parser.add_argument(
         "--figures", action="store_true", help="save SVG figures (needs the group `bench`)"
     )

@@ -71,13 +71,16 @@ def cpu(run: Callable[[], object]) -> float:
 
 
 def process(python: str, env: dict[str, str], *arguments: str) -> float:
-    """Return what a process takes."""
-    command = [python, "-P", *arguments]  # not the code that lies here
+    """Return the CPU milliseconds that a process takes."""
+    command = [python, "-P", *arguments]  # do not import from the current folder
     return cpu(partial(subprocess.run, command, env=env, check=True, stdout=subprocess.DEVNULL))
 
 
 def turn(python: str, env: dict[str, str], turns: int) -> float:
-    """Run a chat in a terminal and return what a turn takes, without the first two."""
+    """Run a chat in a terminal and return the CPU milliseconds per turn.
+
+    The first two turns are not counted.
+    """
     pid, terminal = pty.fork()
     if pid == 0:
         os.execve(python, [python, "-P", "-m", "construct", "chat", "--new"], env)
@@ -105,7 +108,7 @@ def _await(terminal: int, mark: str) -> None:
 
 
 def measure(api: FakeApi, python: str, only: set[str], folder: Path) -> dict[str, float]:
-    """Return the milliseconds of everything once."""
+    """Measure everything once, and return the milliseconds by name."""
     env = {
         "PATH": os.environ["PATH"], "TERM": "xterm-256color", "HOME": str(folder),
         "CONSTRUCT_DB": str(folder / "construct.db"), **api.env(),

@@ -1,4 +1,4 @@
-"""Recall on LoCoMo: the share of the answering turns among the first k found.
+"""Recall on LoCoMo: the share of the answering turns that are among the first k found.
 
     uv run python benchmarks/locomo.py PATH
         [--semantic] [--one-file] [--json | --passages]
@@ -11,10 +11,10 @@ through the function that `construct memory search` calls.
 --semantic also searches by meaning. It needs the extra `semantic` (uv run --extra
 semantic).
 
---passages puts every question to the function that brings passages back by itself. That
-includes category 5 (answers put into the wrong mouth) and questions about other
-conversations. It counts how often anything is brought back, and whether it holds the
-evidence.
+--passages instead judges the passages recalled before each turn. They are recalled for
+every question, which includes category 5 (questions that ascribe one speaker's words to
+the other) and questions about other conversations. It counts how often any are
+recalled, and whether they hold the evidence.
 """
 
 import argparse
@@ -70,13 +70,15 @@ def main() -> None:
     )
     parser.add_argument("--semantic", action="store_true", help="compare by meaning too")
     parser.add_argument(
-        "--passages", action="store_true", help="judge what comes back by itself instead"
+        "--passages",
+        action="store_true",
+        help="judge the passages recalled before each turn instead",
     )
     options = parser.parse_args()
     samples = json.loads(options.path.read_text("utf-8"))
     meaning = meaning_for(load_settings({})) if options.semantic else None
     if options.semantic and meaning is None:
-        parser.error("the extra is not there: uv run --extra semantic ...")
+        parser.error("The extra `semantic` is not installed. Run: uv run --extra semantic …")
     if options.passages:
         _print_passages(samples, meaning)
         return
@@ -102,7 +104,7 @@ def ask_all(
     The conversation's name comes with it.
     """
     with closing(open_database(folder / "construct.db")) as db:
-        imported = [(sample, import_talk(db, sample, folder)) for sample in samples]
+        imported = [(sample, import_conversation(db, sample, folder)) for sample in samples]
         index(db, meaning)
         for sample, ids in imported:
             for question, evidence in judged(sample, ids):
@@ -127,15 +129,17 @@ def judged(
             yield question, evidence
 
 
-def import_talk(db: sqlite3.Connection, sample: dict[str, Any], folder: Path) -> dict[str, int]:
+def import_conversation(
+    db: sqlite3.Connection, sample: dict[str, Any], folder: Path
+) -> dict[str, int]:
     """Import a conversation as the program does; return the message of each turn."""
     said = list(turns(sample))
-    file = folder / "talk.jsonl"
+    file = folder / "conversation.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for _, line in said), "utf-8")
     import_file(db, file, Clock(zone=UTC))
-    (conversation,) = db.execute("SELECT max(id) FROM conversations").fetchone()
     rows = db.execute(
-        "SELECT id FROM messages WHERE conversation_id = ? ORDER BY id", (conversation,)
+        """SELECT id FROM messages WHERE conversation_id = (SELECT max(id) FROM conversations)
+           ORDER BY id"""
     )
     return {dia_id: row[0] for (dia_id, _), row in zip(said, rows, strict=True)}
 
@@ -150,14 +154,14 @@ def index(db: sqlite3.Connection, meaning: Meaning | None) -> None:
 
 def turns(sample: dict[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the dataset's id of each turn, and its line for `construct import`."""
-    talk = sample["conversation"]
+    conversation = sample["conversation"]
     number = 1
-    while f"session_{number}" in talk:
+    while f"session_{number}" in conversation:
         begins = datetime.strptime(
-            talk[f"session_{number}_date_time"], "%I:%M %p on %d %B, %Y"
+            conversation[f"session_{number}_date_time"], "%I:%M %p on %d %B, %Y"
         ).replace(tzinfo=UTC)
-        for i, turn in enumerate(talk[f"session_{number}"]):
-            role = "user" if turn["speaker"] == talk["speaker_a"] else "assistant"
+        for i, turn in enumerate(conversation[f"session_{number}"]):
+            role = "user" if turn["speaker"] == conversation["speaker_a"] else "assistant"
             yield (
                 turn["dia_id"],
                 {
@@ -174,7 +178,7 @@ def turns(sample: dict[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
 def evidence_of(question: dict[str, Any]) -> Iterator[str]:
     """Yield the ids of the turns that hold the answer.
 
-    Some are given several in one string.
+    Some questions give several ids in one string.
     """
     for entry in question.get("evidence", []):
         yield from re.findall(r"D\d+:\d+", entry)
@@ -234,40 +238,40 @@ def _print_table(results: list[Result], by_conversation: dict[str, list[Result]]
     low, high = _interval(results)
     print(f"\nR@10 95 % interval [{low:.3f}, {high:.3f}] (bootstrap over questions)")
     print(
-        "CPU a query: p50 {:.1f} ms, p95 {:.1f} ms".format(
+        "CPU per query: p50 {:.1f} ms, p95 {:.1f} ms".format(
             *p50_p95([r.seconds * 1000 for r in results])
         )
     )
 
 
-_BROUGHT = ("categories 1 to 4", "category 5", "about another talk")
+_KINDS_ASKED = ("categories 1 to 4", "category 5", "about another conversation")
 
 
 def _print_passages(samples: list[dict[str, Any]], meaning: Meaning | None) -> None:
-    results: dict[str, list[tuple[bool, bool, float]]] = {kind: [] for kind in _BROUGHT}
+    results: dict[str, list[tuple[bool, bool, float]]] = {kind: [] for kind in _KINDS_ASKED}
     for sample in samples:
         with (
             tempfile.TemporaryDirectory() as folder,
             closing(open_database(Path(folder) / "construct.db")) as db,
         ):
-            ids = import_talk(db, sample, Path(folder))
+            ids = import_conversation(db, sample, Path(folder))
             index(db, meaning)
             for kind, text, evidence in _asked_of(sample, samples):
                 start = time.process_time()
-                brought = {
+                recalled = {
                     hit.id for hit in passages(db, text, filters=Filters(zone=UTC), meaning=meaning)
                 }
                 seconds = time.process_time() - start
                 results[kind].append(
-                    (bool(brought), bool(brought & {ids.get(i) for i in evidence}), seconds)
+                    (bool(recalled), bool(recalled & {ids.get(i) for i in evidence}), seconds)
                 )
-    print(f"{'':24}{'n':>6}{'brought':>10}{'evidence':>10}")
+    print(f"{'':28}{'n':>6}{'recalled':>10}{'evidence':>10}")
     for kind, asked in results.items():
         came = [holds for something, holds, _ in asked if something]
-        held = f"{statistics.fmean(came):>10.3f}" if came and kind != _BROUGHT[2] else ""
-        print(f"{kind:24}{len(asked):>6}{len(came) / max(1, len(asked)):>10.3f}{held}")
+        held = f"{statistics.fmean(came):>10.3f}" if came and kind != _KINDS_ASKED[2] else ""
+        print(f"{kind:28}{len(asked):>6}{len(came) / max(1, len(asked)):>10.3f}{held}")
     times = [seconds * 1000 for asked in results.values() for _, _, seconds in asked]
-    print("\nCPU a turn: p50 {:.1f} ms, p95 {:.1f} ms".format(*p50_p95(times)))
+    print("\nCPU per turn: p50 {:.1f} ms, p95 {:.1f} ms".format(*p50_p95(times)))
 
 
 def _asked_of(
@@ -280,14 +284,18 @@ def _asked_of(
     for question in sample["qa"]:
         evidence = list(evidence_of(question))
         if evidence:
-            yield _BROUGHT[question["category"] not in CATEGORIES], question["question"], evidence
-    chance, talk = random.Random(0), sample["conversation"]
+            yield (
+                _KINDS_ASKED[question["category"] not in CATEGORIES],
+                question["question"],
+                evidence,
+            )
+    chance, conversation = random.Random(0), sample["conversation"]
     for other in samples:
         asked = [q["question"] for q in other["qa"] if q["category"] in CATEGORIES]
         for text in chance.sample(asked, min(40, len(asked))) if other is not sample else ():
             for speaker in ("speaker_a", "speaker_b"):
-                text = text.replace(other["conversation"][speaker], talk[speaker])
-            yield _BROUGHT[2], text, []
+                text = text.replace(other["conversation"][speaker], conversation[speaker])
+            yield _KINDS_ASKED[2], text, []
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Made-up talk, the same each time, and putting it into a database."""
+"""Made-up conversations, the same each time, and storing them in a database."""
 
 import random
 import sqlite3
@@ -13,13 +13,13 @@ from construct.store.database import transaction
 VOCABULARY = 60_000
 EXPONENT = 1.0
 STOP_RANK = 100
-TURNS_A_TALK, TURNS_A_SESSION = 200, 20
+TURNS_PER_CONVERSATION, TURNS_PER_SESSION = 200, 20
 TOPIC_WORDS, TOPIC_SHARE = 40, 0.25
 BATCH = 5_000
 
 
 class Speaker(Protocol):
-    """Whoever makes up talk."""
+    """Makes up turns."""
 
     def turn(self) -> str:
         """Return the next turn's words."""
@@ -27,7 +27,7 @@ class Speaker(Protocol):
 
 
 def words(chance: random.Random, count: int, lengths: Sequence[int]) -> list[str]:
-    """Return so many pronounceable words.
+    """Return `count` pronounceable words.
 
     `lengths` are the numbers of syllables they may have.
     """
@@ -39,7 +39,7 @@ def words(chance: random.Random, count: int, lengths: Sequence[int]) -> list[str
 
 
 class Zipf:
-    """Words by Zipf's law from 60,000, with a median of 25 words a turn.
+    """Words by Zipf's law from 60,000, with a median of 25 words per turn.
 
     A few of them are common in each conversation.
     """
@@ -54,7 +54,7 @@ class Zipf:
 
     def turn(self) -> str:
         """Return the next turn's words."""
-        if self._turns % TURNS_A_TALK == 0:
+        if self._turns % TURNS_PER_CONVERSATION == 0:
             self._topic = [
                 self.words[self.chance.randrange(STOP_RANK, 20_000)] for _ in range(TOPIC_WORDS)
             ]
@@ -79,7 +79,7 @@ class Zipf:
 
 
 class Echo:
-    """Turns in the words of other talk.
+    """Makes up turns in the words of others.
 
     Each word is followed by one that followed it there.
     """
@@ -105,7 +105,7 @@ class Echo:
 
 
 def fill(db: sqlite3.Connection, speaker: Speaker, count: int, batch: int = BATCH) -> float:
-    """Store so many more messages, `batch` to a transaction.
+    """Store `count` more messages, `batch` to a transaction.
 
     Return the database's own CPU seconds.
     """
@@ -121,20 +121,20 @@ def fill(db: sqlite3.Connection, speaker: Speaker, count: int, batch: int = BATC
 
 def _store(db: sqlite3.Connection, turns: list[str]) -> None:
     (last,) = db.execute("SELECT ifnull(max(id), 0) FROM messages").fetchone()
-    (talk,) = db.execute("SELECT max(id) FROM conversations").fetchone()
+    (conversation_id,) = db.execute("SELECT max(id) FROM conversations").fetchone()
     for number, text in enumerate(turns, last):
-        session, place = divmod(number, TURNS_A_SESSION)
+        session, place = divmod(number, TURNS_PER_SESSION)
         moment = datetime(2020, 1, 1, tzinfo=UTC) + timedelta(hours=session, seconds=30 * place)
         said = moment.isoformat(timespec="microseconds")
-        if talk is None or number % TURNS_A_TALK == 0:
+        if conversation_id is None or number % TURNS_PER_CONVERSATION == 0:
             sql = "INSERT INTO conversations (uid, created_at) VALUES (?, ?)"
-            talk = db.execute(sql, (f"madeup-{number}", said)).lastrowid
+            conversation_id = db.execute(sql, (f"madeup-{number}", said)).lastrowid
         db.execute(
             "INSERT INTO messages(uid, conversation_id, role, content, archived, token_count, "
             "created_at) VALUES (?, ?, ?, ?, 1, ?, ?)",
             (
                 f"madeup-{number}",
-                talk,
+                conversation_id,
                 ("user", "assistant")[number % 2],
                 text,
                 len(text) // 4,

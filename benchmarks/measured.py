@@ -1,6 +1,7 @@
 """What the search benchmarks measure in the same way.
 
-That is recall, CPU time, and search without the gate of large files.
+They measure recall and CPU time. They can also open the gate: in a large file, search
+reads only the rows that have a rare enough word (`query.gated`).
 """
 
 import time
@@ -10,7 +11,7 @@ from contextlib import contextmanager
 from construct.memory.recall import search
 
 OPEN = 1e6
-"""The gate scaled by this is open."""
+"""Scaled by this, the gate is open."""
 Asked = list[tuple[str, set[int]]]
 """Questions, each with the messages that hold the answer."""
 
@@ -27,14 +28,14 @@ def ask(asked: Asked, find: Callable[[str], list[int]]) -> tuple[float, list[flo
 
 
 def p50_p95(times: Sequence[float]) -> tuple[float, float]:
-    """Return what half of them and nineteen in twenty stay below."""
+    """Return the median and the 95th percentile."""
     ranked = sorted(times)
     return ranked[len(ranked) // 2], ranked[int(len(ranked) * 0.95)]
 
 
 @contextmanager
 def gate(scale: float) -> Iterator[None]:
-    """Scale the gate of large files."""
+    """Scale the number of rows that pass the gate, within the block."""
     required, weighed = search.REQUIRED_ROWS, search.WEIGHED_ROWS
     search.REQUIRED_ROWS, search.WEIGHED_ROWS = int(required * scale), int(weighed * scale)
     try:

@@ -1,15 +1,18 @@
-"""LoCoMo within a large file: the recall and the time that the gate costs or saves.
+"""LoCoMo within a large file: the recall that the gate costs, and the time it saves.
 
     uv run python benchmarks/padded.py PATH
         [--messages 100000] [--queries 786] [--gate 0.1]
 
+The gate: in a large file, search reads only the rows that have a rare enough word
+(`query.gated`).
+
 All conversations of the dataset (see locomo.py) lie in the middle of one database. The
-rest is made-up talk in their own words (`madeup.Echo`), so that every word of a
-question is as common, for the file's size, as in the talk itself.
+rest is made up in their own words (`madeup.Echo`), so that every word of a question is
+as common, for the file's size, as in the conversations themselves.
 
 The same questions are asked with the gate as it is, with the gate scaled and with the
 gate open. A gate of 0.1 in a file of 100,000 does what the real one does in a million.
-Beside them stands what comes back by itself for the same words.
+The last row is for the passages recalled before a turn with the same words.
 """
 
 import argparse
@@ -22,7 +25,7 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-from benchmarks.locomo import import_talk, judged, turns
+from benchmarks.locomo import import_conversation, judged, turns
 from benchmarks.madeup import Echo, fill
 from benchmarks.measured import OPEN, Asked, ask, gate, p50_p95
 from construct.memory.recall.passages import passages
@@ -39,7 +42,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("path", type=Path, help="the dataset's JSON file")
-    parser.add_argument("--messages", type=int, default=100_000, help="how many to fill up with")
+    parser.add_argument(
+        "--messages", type=int, default=100_000, help="how many made-up messages to add"
+    )
     parser.add_argument("--queries", type=int, default=786, help="questions asked, taken at random")
     parser.add_argument("--gate", type=float, default=0.1, help="what the gate is scaled by")
     options = parser.parse_args()
@@ -62,7 +67,8 @@ def main() -> None:
             with gate(scale):
                 _print(f"gate {name}", *ask(asked, lambda text: _ids(db, text)))
         _print(
-            "comes back by itself", *ask(asked, lambda text: [hit.id for hit in passages(db, text)])
+            "recalled before a turn",
+            *ask(asked, lambda text: [hit.id for hit in passages(db, text)]),
         )
 
 
@@ -76,7 +82,7 @@ def _built(
     asked = [
         (question["question"], evidence)
         for sample in samples
-        for question, evidence in judged(sample, import_talk(db, sample, folder))
+        for question, evidence in judged(sample, import_conversation(db, sample, folder))
     ]
     fill(db, echo, messages - messages // 2)
     return asked

@@ -12,13 +12,13 @@ PATH is `locomo10.json` of https://github.com/snap-research/locomo (Maharana et 
 conversation each speaker is the user once, and is asked the questions that name them
 first.
 
-Every sitting goes through the real turn, observer, compaction and reflector at its own
-time. Every question goes through a turn of its own, a day after the last sitting. The
+Every session goes through the real turn, observer, compaction and reflector at its own
+time. Every question goes through a turn of its own, a day after the last session. The
 ways are:
 
 - `recent`: the last 20 messages
-- `full`: the whole talk, cut to the reader's window
-- `recall`: what recall brings back by itself
+- `full`: the whole conversation, cut to the reader's window
+- `recall`: the passages recalled before each turn
 - `observations`: the observations
 - `construct`: Construct as shipped
 
@@ -68,7 +68,7 @@ from construct.llm.types import Model
 from construct.vocabulary import EXTRACTIVE, Provider
 
 _LOCAL_REPLY, _SERVED_REPLY = 120, 4096
-"""Tokens of an answer at most; what is served may think before it speaks."""
+"""The most tokens in an answer. A served model may think before it answers."""
 
 
 @dataclass
@@ -86,7 +86,7 @@ class Bench:
     async def run(self, lives: Sequence[Life]) -> list[Scored]:
         """Play all lives and ask all questions."""
         ways = self.options.ways.split(",")
-        sittings = self.progress.add_task(
+        sessions = self.progress.add_task(
             "playing", total=2 * sum(len(life.sessions) for life in lives)
         )
         questions = self.progress.add_task(
@@ -95,8 +95,8 @@ class Bench:
         results = []
         for life in lives:
             with tempfile.TemporaryDirectory() as temporary:
-                self.progress.update(sittings, description=f"playing {life.name}")
-                files = await self._play(life, self._folder(life, temporary), sittings)
+                self.progress.update(sessions, description=f"playing {life.name}")
+                files = await self._play(life, self._folder(life, temporary), sessions)
                 self.cycles += cycles(files.lived)
                 for way in ways:  # one way's questions in a row: they begin alike
                     for question in life.questions:
@@ -141,7 +141,7 @@ def main() -> None:
     """Run the benchmark and print the table, or JSON and nothing else."""
     options = _parser().parse_args()
     if unknown := set(options.ways.split(",")) - set(WAYS):
-        sys.exit(f"--ways: {', '.join(sorted(unknown))}? There are {', '.join(WAYS)}.")
+        sys.exit(f"Unknown way: {', '.join(sorted(unknown))}. The ways are {', '.join(WAYS)}.")
     try:
         lives = chosen(
             read_lives(options.path), options.conversations, options.sessions, options.questions
@@ -151,7 +151,7 @@ def main() -> None:
     if not lives:
         sys.exit(f"--conversations: {options.path} has none of these.")
     if options.keep and options.keep.exists():
-        sys.exit(f"--keep: {options.keep} is there already; name a new folder.")
+        sys.exit(f"--keep: {options.keep} already exists. Name a new folder.")
     try:
         results, worked = asyncio.run(_run(options, lives))
     except ConstructError as error:
@@ -230,14 +230,14 @@ def _parser() -> argparse.ArgumentParser:
     add("--reader", default=EXTRACTIVE, help="who answers: extractive, local, or a model's name")
     add("--judge", default="", help="who marks the answers: local, or a model's name")
     add("--gguf", type=Path, help="weights of the local model")
-    add("--conversations", default="", help="so many lives, or names of conversations or lives")
+    add("--conversations", default="", help="how many lives, or names of conversations or lives")
     add(
         "--sessions",
         type=int,
         default=0,
-        help="so many sittings of each life, and what is asked of them",
+        help="how many sessions of each life; only what they answer is asked",
     )
-    add("--questions", type=int, default=0, help="so many questions of each life, drawn by lot")
+    add("--questions", type=int, default=0, help="how many questions of each life, drawn at random")
     add("--ways", default=",".join(WAYS), help="ways to ask")
     add("--budget", type=int, default=Thresholds().budget, help="CONSTRUCT_OBSERVATION_BUDGET")
     add(

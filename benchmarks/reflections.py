@@ -9,9 +9,9 @@ refuse.
 CASES is a JSON list of proposals: `sources` (the notes to be replaced), `merge` (the
 new line), `kind` (`honest` or `corrupt`) and `what` (which honest form, or which
 defect). Without --verifier only the code judges. With it, what passes those
-checks is put to that model as the program does it, --batch proposals a call, in an order
-that gives nothing away. The model is reached as the settings say (ANTHROPIC_BASE_URL
-and so on).
+checks is put to that model as the program does it, --batch proposals per call, in an
+order that gives nothing away. The model is reached as the settings say
+(ANTHROPIC_BASE_URL and so on).
 """
 
 import argparse
@@ -99,7 +99,7 @@ def by_code(case: Case) -> Judged:
 
 
 async def by_verifier(model: Model, cases: Sequence[Case], batch: int) -> list[Judged]:
-    """Return what the verifier says of cases, so many a call."""
+    """Return what the verifier says of cases, `batch` per call."""
     judged = []
     order = random.Random(13).sample(list(cases), len(cases))
     for start in range(0, len(order), batch):
@@ -154,7 +154,7 @@ def main() -> None:
     parser.add_argument(
         "--verifier", metavar="MODEL", help="the model that checks what passes the code"
     )
-    parser.add_argument("--batch", type=int, default=20, help="proposals a call")
+    parser.add_argument("--batch", type=int, default=20, help="proposals per call")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     judged = [by_code(case) for case in read_cases(options.cases)]

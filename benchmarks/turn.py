@@ -1,18 +1,18 @@
-"""CPU, allocations and memory a turn, file size, and time to the first prompt.
+"""CPU, allocations and memory per turn, file size, and time to the first prompt.
 
     uv run --group dev python benchmarks/turn.py
         [--turns 2500] [--sizes 1000,100000,1000000] [--start 15] [--json]
 
-The talk of benchmarks/world.py goes through the whole program except for the models.
-Those answer in the same process, and their CPU time is subtracted. A turn goes from the
-user's message to the stored reply. The memory work after it, including the indexes', is
-given apart.
+The conversation of benchmarks/world.py goes through the whole program except for the
+models. Those answer in the same process; the worker's CPU time is subtracted. A turn
+goes from the user's message to the stored reply. The memory work after it, including
+the indexes', is reported separately.
 
---sizes plays 300 turns in files that already hold so many messages of other
-conversations. Each talk has a process of its own and a file whose indexes are in order,
-as they are some time after an import. --start runs the program in a pseudo-terminal up
-to the first drawn prompt and, alternately, the bare imports; the ratio is that of the
-medians.
+--sizes plays 300 turns in files that already hold this many messages of other
+conversations. Each conversation has a process of its own and a file whose indexes are
+in order, as they are some time after an import. --start runs the program in a
+pseudo-terminal up to the first drawn prompt and, alternately, the bare imports; the
+ratio is that of the medians.
 """
 
 import argparse
@@ -34,7 +34,7 @@ from pathlib import Path
 
 from benchmarks.madeup import fill
 from benchmarks.measured import p50_p95
-from benchmarks.turns import PricedMessage
+from benchmarks.turns import ReadyReply
 from benchmarks.world import Played, Speech, observer, playing, reflector, settings_in
 from construct.cli import COLLECT_AFTER
 from construct.llm.catalog import main_model, worker_model
@@ -95,9 +95,9 @@ class Row:
     resident_mb: float
     """Of the process, less what the made-up words take."""
     peak_kb: float
-    """Memory allocated in a turn and let go again, at its peak."""
+    """The most memory that a turn held at once, including what it keeps."""
     kept_kb: float
-    """Memory that a turn allocates and does not let go."""
+    """Memory that a turn allocates and does not free."""
     bytes_a_byte: float
 
 
@@ -121,11 +121,11 @@ class StandIn:
         self.played: Played | None = None
         self.spent = 0.0
 
-    def stream(self, request: Request) -> PricedMessage:
-        """Return the reply that the played talk has next."""
+    def stream(self, request: Request) -> ReadyReply:
+        """Return the next reply of the conversation that is played."""
         assert self.played is not None
         text = self.played.reply
-        return PricedMessage(
+        return ReadyReply(
             Reply(text, usage=Usage(2_000, 0, 0, by_bytes(text)), stop_reason="end_turn")
         )
 
@@ -142,7 +142,7 @@ class StandIn:
 
 
 def make_file(folder: Path, stored: int) -> None:
-    """Make a database that holds so many messages, its indexes in order."""
+    """Make a database that holds `stored` messages, its indexes in order."""
     with closing(open_database(settings_in(folder).db)) as db:
         fill(db, Others(), stored)
         while merge_some(db):
@@ -150,7 +150,7 @@ def make_file(folder: Path, stored: int) -> None:
 
 
 def play(folder: Path, turns: int, stored: int) -> Row:
-    """Measure a talk in this process, which holds what a chat has imported."""
+    """Measure a conversation in this process, which holds what a chat has imported."""
     gc.set_threshold(COLLECT_AFTER)  # as the program does
     for name in _PROGRAM:
         import_module(name)
@@ -158,7 +158,7 @@ def play(folder: Path, turns: int, stored: int) -> Row:
 
 
 async def measure_turns(folder: Path, turns: int, stored: int, traced: int = TURNS_TRACED) -> Row:
-    """Play a talk in a file that holds so many messages already."""
+    """Play a conversation in a file that already holds `stored` messages."""
     settings = settings_in(folder, ANTHROPIC_API_KEY="none")
     before = _resident_mb()
     speech = Speech(vocabulary=VOCABULARY)
@@ -183,7 +183,7 @@ async def measure_turns(folder: Path, turns: int, stored: int, traced: int = TUR
 async def _timed(played: Played, worker: StandIn) -> tuple[float, float]:
     """Return the CPU milliseconds of a turn and of its memory work.
 
-    The model's are subtracted.
+    The worker model's are subtracted.
     """
     words = played.listen()
     begun = time.process_time()
@@ -281,20 +281,20 @@ def measure(options: argparse.Namespace) -> Report:
 
 def _print_tables(report: Report) -> None:
     names = {
-        "stored": "messages stored before", "turns": "turns", "turn_p50": "CPU a turn, p50, ms",
-        "turn_p95": "CPU a turn, p95, ms", "upkeep_mean": "memory work a turn, mean, ms",
+        "stored": "messages stored before", "turns": "turns", "turn_p50": "CPU per turn, p50, ms",
+        "turn_p95": "CPU per turn, p95, ms", "upkeep_mean": "memory work per turn, mean, ms",
         "upkeep_most": "memory work, most, ms", "resident_mb": "resident, MB",
         "peak_kb": "allocated, peak, kB", "kept_kb": "allocated and kept, kB",
-        "bytes_a_byte": "file bytes a byte of talk",
+        "bytes_a_byte": "file bytes per byte of conversation",
     }  # fmt: skip
     for key, name in names.items():
         values = [asdict(row)[key] for row in report.rows]
         print(
-            f"{name:30}"
+            f"{name:36}"
             + "".join(f"{v:>12,}" if isinstance(v, int) else f"{v:>12.2f}" for v in values)
         )
     for name, value in report.start_ms.items():
-        print(f"{name:30}{value:>12.2f}")
+        print(f"{name:36}{value:>12.2f}")
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""What a turn costs beside the model: assembling, storing and recall."""
+"""What a turn costs besides the model: assembling, storing and recall."""
 
 import asyncio
 import time
@@ -18,14 +18,14 @@ from construct.vocabulary import AttachmentKind
 WARMING = 5
 
 
-class PricedMessage:
-    """A reply that is there at once, in one piece."""
+class ReadyReply:
+    """The stream of a reply that arrives at once, in one piece."""
 
     def __init__(self, reply: Reply) -> None:
         self.reply = reply
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        """Give the words."""
+        """Yield the text."""
         yield self.reply.text
 
     async def aclose(self) -> None:
@@ -39,13 +39,13 @@ class Nodding:
     parameters: int | None = None
     reads: frozenset[AttachmentKind] = frozenset()
 
-    def stream(self, request: Request) -> PricedMessage:
+    def stream(self, request: Request) -> ReadyReply:
         """Return the same reply to everything."""
         words = "I see, go on."
-        return PricedMessage(Reply(words, [Text(words)], Usage(1_000, 0, 0, 5), "end_turn"))
+        return ReadyReply(Reply(words, [Text(words)], Usage(1_000, 0, 0, 5), "end_turn"))
 
     async def complete(self, request: WorkRequest) -> WorkReply:
-        """Never asked: the worker goes by rule."""
+        """Never called: the worker works by rule."""
         raise NotImplementedError
 
     async def close(self) -> None:
@@ -55,12 +55,12 @@ class Nodding:
 def turn_times(path: Path, texts: Sequence[str]) -> list[float]:
     """Say these things in a new conversation.
 
-    Return the CPU milliseconds of each turn but the first, ascending.
+    Return the CPU milliseconds of each turn after the first five, ascending.
     """
-    return asyncio.run(_talk(path, texts))
+    return asyncio.run(_play(path, texts))
 
 
-async def _talk(path: Path, texts: Sequence[str]) -> list[float]:
+async def _play(path: Path, texts: Sequence[str]) -> list[float]:
     settings = Settings(path, config_dir=path.parent, worker_model="extractive")
     companion = Companion(settings, Models(Nodding(), None, "extractive", settings))
     times = []

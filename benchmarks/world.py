@@ -1,11 +1,11 @@
-"""A made-up talk, worker answers of realistic size, and a companion to talk to.
+"""A made-up conversation, worker answers of realistic size, and a companion to talk to.
 
 A turn has about 200 tokens: the user's message with two sentences worth remembering,
 and a longer reply. The observer writes each of the two down as a line of its own: about
-25 tokens of lines for 100 tokens of talk. The reflector leaves lines of high priority
-alone, drops those of low priority and joins the others by threes, which halves what is
-new. What was joined once is joined again by twos and hardly shorter, up to a length, as
-a careful model does it.
+25 tokens of lines for 100 tokens of conversation. The reflector leaves lines of high
+priority alone, drops those of low priority and joins the others in threes, which halves
+the new lines. Joined lines are joined again in pairs, and hardly shortened, until they
+reach a certain length, as a careful model would do.
 """
 
 import random
@@ -39,7 +39,7 @@ from tests.support.fake_worker import (
 BEGINS = datetime(2026, 3, 2, 8, tzinfo=UTC)
 _JOINED = "; "
 _LONG = 240
-"""Characters of a line that is not made longer."""
+"""Lines of this many characters or more are not joined again."""
 _SUBJECTS = """sister brother mother father cousin neighbour colleague boss doctor dentist garden
 kitchen bicycle car house project band choir dog cat school team landlord teacher""".split()
 _SMALL = """the of and a to in that it was with as for on he is his at by from her which they were
@@ -145,7 +145,7 @@ def _matter(line: Line) -> str:
 
 
 def _by(size: int, lines: Sequence[Line]) -> Iterator[Sequence[Line]]:
-    """Yield the lines in groups of so many; a last smaller one is left alone."""
+    """Yield the lines in groups of `size`; a last smaller one is left alone."""
     yield from (lines[i : i + size] for i in range(0, len(lines) - size + 1, size))
 
 

@@ -1,3 +1,3 @@
-"""Construct: a personal companion you talk to in the terminal, that remembers."""
+"""Construct: a personal companion in your terminal that remembers."""
 
 __version__ = "0.1.0"

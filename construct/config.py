@@ -51,6 +51,8 @@ LOOK_FOR = "CONSTRUCT_LOOK_FOR"
 """The setting that lists where to look for model servers."""
 WRITTEN_BY_SETUP = "CONSTRUCT_SETUP"
 """The setting in `config.env` that lists the settings `construct setup` wrote there."""
+_MAX_NUMBER = 1_000_000_000
+"""The highest whole number that a setting can have."""
 _MIN_WINDOW = 2_048
 """The smallest context window that can be set, in tokens."""
 # Closer to the ends of the calendar, dates some days before or after could not be computed.
@@ -84,8 +86,9 @@ class UntrustedFile:
 class Settings:
     """The settings of one process.
 
-    After they are loaded, no other module reads a setting from the environment, except
-    `construct.llm.servers`, which reads CONSTRUCT_LOOK_FOR.
+    After they are loaded, only two modules read settings from the environment:
+    `construct.llm.servers` reads CONSTRUCT_LOOK_FOR, and `construct.operations.setup` looks
+    where the credentials come from.
     """
 
     db: Path
@@ -352,8 +355,8 @@ def _positive(text: str) -> int:
         value = int(text)
     except ValueError:
         value = 0
-    if value < 1 or value > 1_000_000_000:
-        raise ValueError("it must be a whole number above 0")
+    if value < 1 or value > _MAX_NUMBER:
+        raise ValueError(f"it must be a whole number from 1 to {_MAX_NUMBER:,}")
     return value
 
 

@@ -46,7 +46,7 @@ class UsageError(ConstructError):
 
 
 class NotConfiguredError(ConstructError):
-    """There are neither credentials nor a local model."""
+    """Credentials, model weights or an optional extra are missing or cannot be used."""
 
     status = ExitStatus.NOT_CONFIGURED
 
@@ -93,4 +93,7 @@ class ModelBrokenError(ModelError):
 class ContextOverflowError(ModelError):
     """The request is larger than the model's context window."""
 
-    ADVICE = "Send a shorter message, or use a model that reads more (--model; in a chat, /model)."
+    ADVICE = (
+        "Send a shorter message, or use a model with a larger context window "
+        "(--model; in a chat, /model)."
+    )

@@ -18,7 +18,6 @@ from construct.errors import ModelError
 from construct.llm.catalog import cost_usd
 from construct.llm.types import CacheLife, File, Reply, ReplyStream, Request
 from construct.memory.request_builder import unstored_message
-from construct.memory.shown.context import INTERRUPTED
 from construct.memory.shown.files import new_file
 from construct.onrecord import OnRecord, last_unanswered
 from construct.store.database import transaction
@@ -34,7 +33,7 @@ from construct.turn import (
     TurnResult,
     reporting_retries,
 )
-from construct.vocabulary import Role
+from construct.vocabulary import MessageStatus, Role
 
 if TYPE_CHECKING:
     from construct.attachments import Attachment
@@ -155,8 +154,10 @@ class OffRecord:
     def _keep_reply(self, reply: Reply) -> None:
         text = reply.text.strip()
         if text:
-            end = "" if reply.stop_reason in COMPLETE_STOP_REASONS else f"\n\n{INTERRUPTED}"
-            self.messages.append(self._unstored(Role.ASSISTANT, text + end))
+            kept = self._unstored(Role.ASSISTANT, text)
+            if reply.stop_reason not in COMPLETE_STOP_REASONS:
+                kept = kept._replace(status=MessageStatus.INTERRUPTED)
+            self.messages.append(kept)
 
     def _sent_messages(self) -> tuple[Message, ...]:
         """Return the messages off the record, except those left out of requests."""

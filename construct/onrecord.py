@@ -225,7 +225,9 @@ class OnRecord:
         from before the fork, which then starts before that message; or it was left out of
         requests and the observer has already passed it.
         """
-        newest = newest_messages(db, conversation_id, _SEARCHED_FOR_QUESTION, with_refused=True)
+        newest = newest_messages(
+            db, conversation_id, _SEARCHED_FOR_QUESTION, with_refused=True, with_notebook=True
+        )
         message = next((m for m in reversed(newest) if m.role == Role.USER), None)
         if message is None:
             with transaction(db):
@@ -445,7 +447,8 @@ def last_unanswered(messages: Sequence[Message]) -> list[Message]:
 
 def _drop(db: sqlite3.Connection, conversation_id: int) -> str | None:
     with transaction(db):
-        turn = last_unanswered(newest_messages(db, conversation_id, _SEARCHED_FOR_QUESTION))
+        newest = newest_messages(db, conversation_id, _SEARCHED_FOR_QUESTION, with_notebook=True)
+        turn = last_unanswered(newest)
         exclude_from_requests(db, [m.id for m in turn], DROPPED)
     return turn[0].text if turn else None
 

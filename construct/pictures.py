@@ -60,7 +60,8 @@ def encode(data: bytes, name: str) -> tuple[str, bytes]:
     """
     if _has_too_many_scans(data):
         raise AttachmentError(f"{name} is damaged: it cannot be read as a picture.")
-    import PIL.Image  # noqa: F401 - here, as below a missing Pillow would look like damage
+    # Outside the `try`, where a missing Pillow would be reported as a damaged file.
+    import PIL.Image  # noqa: F401
 
     try:
         return _encode_within_limit(_decode(data, name), format_of(data))

@@ -121,7 +121,7 @@ class ReplyInProgress:
 
     @property
     def marked_rounds(self) -> tuple[ChatMessage, ...]:
-        """The finished tool rounds, of which there must be one, the newest result cache-marked."""
+        """The finished tool rounds, at least one, with a cache mark on the newest result."""
         *earlier_messages, results = self.rounds
         *earlier_results, newest = results.blocks
         assert isinstance(newest, ToolResult)

@@ -1,4 +1,4 @@
-"""The user's rules for the memory: wishes for the observer, and words it must never write."""
+"""The user's rules for the memory: wishes for the observer, and words never to store in it."""
 
 import re
 import unicodedata

@@ -187,8 +187,8 @@ class Step(StrEnum):
     COMPACTED = "compacted"
     REFLECTING = "reflecting"
     REFLECTED = "reflected"
-    DRAWING = "drawing"
-    DRAWN = "drawn"
+    EXTRACTING_GRAPH = "extracting graph"
+    GRAPH_EXTRACTED = "graph extracted"
     IDLE = "idle"
 
 

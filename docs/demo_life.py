@@ -220,7 +220,7 @@ def do(db: sqlite3.Connection, act: str, companion: Companion) -> None:
     command, _, rest = act.partition(" ")
     if command == "remember":
         with transaction(db):
-            remember(db, rest, None, MemoryOrigin.USER, to_text(clock.now()))
+            remember(db, rest, None, MemoryOrigin.USER, clock)
         return
     words, _, text = rest.partition(" => ")
     (noted,) = db.execute(

@@ -253,6 +253,12 @@ def test_why_leads_to_the_file(program: Program, api: FakeApi, tmp_path: Path) -
     assert program.run("attachment", "2", "-o", str(target)).returncode == 2
     assert program.run("attachment", "2", "-o", str(target), "--force").returncode == 0
     assert SECRET in target.read_text()
+    copy = tmp_path / "copy.db"
+    assert program.run("export", "--format", "sqlite", "-o", str(copy)).returncode == 0
+    before = copy.read_bytes()
+    for force in ((), ("--force",)):
+        assert program.run("attachment", "2", "-o", str(copy), *force).returncode == 2
+    assert copy.read_bytes() == before
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
-TALK = {
+CONVERSATION = {
     "sample_id": "tiny",
     "conversation": {
         "speaker_a": "Ana",
@@ -45,7 +45,8 @@ TALK = {
             "gate open                                1.000",
         ),
         ("compare.py", ["PATH", "--alone"], "Construct                        1   1.000"),
-        ("scale.py", ["--sizes", "60", "--queries", "6", "--json"], '"messages": 60'),
+        ("scale.py", ["--sizes", "200", "--queries", "6", "--json"], '"messages": 200'),
+        ("cost.py", ["--turns", "3"], "Cheaper than last 20: in total never, per turn never."),
     ],
 )
 def test_runs(
@@ -57,11 +58,24 @@ def test_runs(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Each prints its figures, with the one turn that holds the answer found."""
-    path = tmp_path / "talk.json"
-    path.write_text(json.dumps([TALK]), "utf-8")
+    path = tmp_path / "locomo.json"
+    path.write_text(json.dumps([CONVERSATION]), "utf-8")
     monkeypatch.syspath_prepend(str(FOLDER))
     monkeypatch.setattr(
         sys, "argv", [script, *(str(path) if word == "PATH" else word for word in arguments)]
     )
     runpy.run_path(str(FOLDER / script), run_name="__main__")
     assert printed in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--sizes", "60"], ["--sizes", "1000,1050"], ["--queries", "3"]]
+)
+def test_what_scale_cannot_measure_is_refused(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Sizes that are too close, and too few questions, are errors before anything is measured."""
+    monkeypatch.setattr(sys, "argv", ["scale.py", *arguments])
+    with pytest.raises(SystemExit):
+        runpy.run_path(str(FOLDER / "scale.py"), run_name="__main__")
+    assert f"{arguments[0]} must be more than" in capsys.readouterr().err

@@ -237,11 +237,14 @@ async def test_off_the_record_nothing_refused_or_dropped_goes_along(
         await aside.turn(t.id, "Wrongheaded.", t.heard.append)
         assert await aside.drop(t.id) == "Wrongheaded."
         assert await aside.drop(t.id) is None
+        api.fail("chat", faults.drop_during(2))
+        assert (await aside.turn(t.id, "Halfway.", t.heard.append)).error
+        assert await aside.drop(t.id) == "Halfway."
         await aside.turn(t.id, "Two.", t.heard.append)
     sent = str(texts(api.of("chat")[-1]))
     assert "One." in sent
     assert "Two." in sent
-    assert not any(words in sent for words in ("Poison", "I cannot", "Wrongheaded"))
+    assert not any(words in sent for words in ("Poison", "I cannot", "Wrongheaded", "Halfway"))
 
 
 async def test_an_empty_reply_leaves_no_blank_block(tmp_path: Path, api: FakeApi) -> None:

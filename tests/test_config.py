@@ -177,6 +177,12 @@ def test_a_bad_value_is_named(name: str, value: str) -> None:
     assert text.isprintable()
 
 
+def test_a_number_that_is_too_large_is_told_the_limit() -> None:
+    """It is above 0."""
+    with pytest.raises(UsageError, match="from 1 to 1,000,000,000"):
+        load_settings({"CONSTRUCT_OBSERVER_THRESHOLD": "2000000000"})
+
+
 def test_a_bad_value_in_a_file_is_named_too(config_env: Path) -> None:
     """A NUL, which no environment can hold, is refused in a path from a file."""
     config_env.write_bytes(b"CONSTRUCT_DB=a\x00b\n")

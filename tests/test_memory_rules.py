@@ -205,7 +205,7 @@ def test_promotion(tmp_path: Path, rules: Path) -> None:
     assert list_memories(life.db) == []
     set_rules_file(life.db, None)
     with transaction(life.db):
-        promote(life.db, life.tick())
+        promote(life.db, life.clock)
     assert len(list_memories(life.db)) == 1
     life.db.close()
 
@@ -291,7 +291,7 @@ def test_an_edit_is_promoted(life: Life) -> None:
     edit(life.db, old.id, "User's salary comes from Nexo", life.clock)
     assert [m.content for m in list_memories(life.db)] == ["User's salary comes from Nexo"]
     with transaction(life.db), pytest.raises(ConstructError, match="rules forbid"):
-        remember(life.db, "User's salary", None, "assistant", life.tick())
+        remember(life.db, "User's salary", None, "assistant", life.clock)
 
 
 # What a cycle notes

@@ -295,20 +295,26 @@ async def test_private_words_go_on_with_a_model_and_the_replies_do_not(
 
 
 async def test_a_model_later_is_sent_nothing_of_the_replies(tmp_path: Path, api: FakeApi) -> None:
-    """It sees what the user said, and with memory off too."""
+    """It sees what the user said, and with memory off too.
+
+    The replies do not count as messages in the window.
+    """
     for memory in ("on", "off"):
         folder = tmp_path / memory
         folder.mkdir()
-        async with talking(folder, api, CONSTRUCT_MEMORY=memory) as t:
+        more = {"CONSTRUCT_MEMORY": memory, "CONSTRUCT_RECENT_MESSAGES": "3"}
+        async with talking(folder, api, **more) as t:
             with_model = t.companion.models
             t.companion.use_models(replace(with_model, main=Notebook(), provider=Provider.NOTEBOOK))
             await t.say("My dentist is Dr. Sousa.")
             await t.say("Who is my dentist?")
+            assert (await t.status()).messages.window == 2
             t.companion.use_models(with_model)
             await t.say("Thank you.")
             t.check()
         body = api.of("chat")[-1].body
         assert [m["role"] for m in body["messages"]] == ["user"]
+        assert "My dentist is Dr. Sousa." in json.dumps(body["messages"])
         assert "Who is my dentist?" in json.dumps(body["messages"])
         for words in ("Noted", "From before", "quotes"):
             assert words not in json.dumps(body["messages"])

@@ -13,6 +13,7 @@ from construct.store.conversations import create_conversation, set_watermark
 from construct.store.memories import list_memories
 from construct.store.messages import NewMessage, add_message, exclude_from_requests, messages_of
 from construct.turn import Delta, ToolCalled
+from tests.memory.builders import Life
 from tests.support.fake_api import FakeApi, Reply, faults
 from tests.support.talks import LOW, facts, talking
 
@@ -136,6 +137,17 @@ async def test_days_ago_are_counted_from_the_turn(tmp_path: Path, api: FakeApi) 
             await t.companion.store.call(add_message, t.id, said, f"2026-03-{day}T09:00:00+00:00")
         await t.say("What was it like then?")
     assert "was shut" in last_result(api).splitlines()[0]
+
+
+async def test_source_gives_the_users_time(tmp_path: Path, api: FakeApi) -> None:
+    """Like every other time in a request."""
+    life = Life(tmp_path, "construct.db")
+    life.learn(life.talk(), "My passport is QX77")
+    life.db.close()
+    api.enqueue("chat", call("source", observation=1), "On Sunday.")
+    async with talking(tmp_path, api, CONSTRUCT_TZ="Asia/Tokyo") as t:
+        await t.say("When did I say that?")
+    assert last_result(api).startswith("message 1, 2026-03-01 18:02 user: My passport")
 
 
 async def test_recall_says_what_it_could_not_search_yet(tmp_path: Path, api: FakeApi) -> None:

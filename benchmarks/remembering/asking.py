@@ -1,4 +1,4 @@
-"""Playing a life through the real program, and asking about it afterwards, once a way.
+"""Plays a life through the real program, then asks about it, once for each way.
 
 Every question goes the way a turn goes, over a copy of the file, so that none sees
 another.
@@ -41,8 +41,8 @@ RECENT, FULL, RECALL, OBSERVATIONS, CONSTRUCT = (
 )
 WAYS = {
     RECENT: "the last 20 messages",
-    FULL: "the whole talk, cut to the reader's window",
-    RECALL: "what recall brings back by itself, nothing else",
+    FULL: "the whole conversation, cut to the reader's window",
+    RECALL: "the passages recalled before each turn, nothing else",
     OBSERVATIONS: "the observations, nothing else",
     CONSTRUCT: "Construct as shipped",
 }
@@ -89,7 +89,7 @@ class Room:
 
 
 def settings_for(db: Path, life: Life, moment: datetime, memory: str, room: Room) -> Settings:
-    """Return the settings of one sitting; the persona stands beside the database."""
+    """Return the settings of one session; the persona stands beside the database."""
     persona = prompts.prompt("small" if room.window < SMALL_WINDOW else "companion")
     who = _WHO.format(user=life.user, other=life.other) if life.user else ""
     (db.parent / "companion.md").write_text(persona + _FRAME.format(who=who), "utf-8")
@@ -105,7 +105,7 @@ async def play(
 ) -> Files:
     """Live a life twice, learning and not.
 
-    `room` is the reader's, `step` is called after each sitting.
+    `room` is the reader's, `step` is called after each session.
     """
     files = Files(folder / "plain.db", folder / "lived.db")
     for db, memory in ((files.plain, "off"), (files.lived, "on")):
@@ -134,7 +134,7 @@ def cycles(db: Path) -> Counter[str]:
 
 
 async def _sit(companion: Companion, script: Script, exchanges: tuple[Exchange, ...]) -> None:
-    """Go through one sitting as the REPL would.
+    """Go through one session as the REPL would.
 
     Memory work runs after each turn, and when the user leaves.
     """
@@ -196,7 +196,7 @@ def _settings_of(way: str, db: Path, life: Life, room: Room) -> Settings:
 async def _turn(companion: Companion, way: str, words: str) -> TurnResult:
     """Take one turn.
 
-    With observations alone it is the first of a new talk, so that it brings no
+    With observations alone it is the first of a new conversation, so that it brings no
     passages.
     """
     if way == OBSERVATIONS:

@@ -29,7 +29,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One sitting."""
+    """One session of a conversation."""
 
     begins: datetime
     exchanges: tuple[Exchange, ...]
@@ -39,7 +39,7 @@ class Session:
 class Question:
     """One question.
 
-    `answer` is None where the talk holds none and the right reply says so.
+    `answer` is None where the conversation holds none and the right reply says so.
     """
 
     id: str
@@ -52,7 +52,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """One user's talk with one other, and what the user asks at the end."""
+    """One user's conversation with one other, and what the user asks at the end."""
 
     name: str
     user: str
@@ -80,7 +80,7 @@ def read_lives(path: Path) -> list[Life]:
 
 
 def chosen(lives: Sequence[Life], names: str, sessions: int, questions: int) -> list[Life]:
-    """Return the lives asked for, cut to so many sessions and questions each (0: all).
+    """Return the lives asked for, with this many sessions and questions each (0: all).
 
     `names` are conversations or lives (`conv-26`, `conv-26/Melanie`), separated by
     commas, or a number of lives.
@@ -151,7 +151,7 @@ def _spoken(turns: Iterable[Item]) -> Iterator[tuple[str, str]]:
     A picture is what its caption says, as the dataset's own evaluation has it.
     """
     for turn in turns:
-        picture = f"[Picture: {turn['blip_caption']}]" if turn.get("blip_caption") else ""
+        picture = f"[image: {turn['blip_caption']}]" if turn.get("blip_caption") else ""
         yield (
             turn["speaker"],
             "\n".join(part for part in (turn.get("text", "").strip(), picture) if part),

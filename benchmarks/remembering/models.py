@@ -177,7 +177,7 @@ class Said:
 
 
 class Script:
-    """Says what it is told to: the other one in a talk that has been.
+    """Says what it is told to: the other one in a past conversation.
 
     `window` is that of the model it stands for.
     """

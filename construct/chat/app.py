@@ -3,9 +3,7 @@
 import asyncio
 import gc
 import os
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +14,7 @@ from prompt_toolkit.utils import is_dumb_terminal
 
 from construct.chat.around_prompt import NEW, ToolbarState
 from construct.chat.completion import CommandCompleter, PathCompleter
+from construct.chat.leaving import finish_memory, on_signals
 from construct.chat.prompt import wants_vi
 from construct.chat.screen import Screen
 from construct.errors import ConstructError, ExitStatus
@@ -36,18 +35,17 @@ if TYPE_CHECKING:
     from construct.memory.cycles.runner import StepReport
 
 _COLLECT_AFTER = 20_000
-"""New objects after which the garbage collector runs. A short command allows more.
+"""New objects after which the garbage collector runs in a chat.
 
-In a chat, rarer and larger collections cost a streaming reply a sixth more CPU time.
+Fewer than `cli.COLLECT_AFTER`, which suits short commands: in a chat, such rare and large
+collections would cost a streaming reply a sixth more CPU time.
 """
 WARM_AFTER_SECONDS = 0.05
 """Pause between drawing the prompt and importing the rest."""
-_PATIENCE_SECONDS = 0.3
-"""How long memory work may take on leaving before a notice says so."""
 _RUNNING = {
     Step.OBSERVING: "observing",
     Step.REFLECTING: "condensing",
-    Step.DRAWING: "linking names",
+    Step.EXTRACTING_GRAPH: "linking names",
 }
 """The toolbar's words for the kinds of memory work."""
 
@@ -85,7 +83,7 @@ class Session:
         self._starting: asyncio.Task[None] | None = None
         self._answering: asyncio.Task[None] | None = None
         self._refreshing: asyncio.Task[None] | None = None
-        self._finishing: asyncio.Task[bool] | None = None
+        self._finishing: asyncio.Task[None] | None = None
         self._leaving = self._killed = False
         self.screen = Screen(
             read_history=self._history,
@@ -109,7 +107,7 @@ class Session:
         self.screen.print(wrapped(printable(greeting(opening, width)), width) + "\n")
         # A closed terminal sends SIGHUP, and then `uv run` or the shell sends it again. An
         # unhandled second one would kill the program while it stores what is left.
-        with _on_signals(self._kill, "SIGTERM", "SIGHUP"):
+        with on_signals(self._kill, "SIGTERM", "SIGHUP"):
             try:
                 await self.screen.run(self._begin)
             finally:
@@ -173,7 +171,7 @@ class Session:
             if pause:
                 loaded.out.notice(pause)
             for path in line.missing:
-                loaded.out.notice(f"not attached, there is no such file: {shorten(path, 60)}")
+                loaded.out.notice(f"not attached; there is no such file: {shorten(path, 60)}")
             if not await loaded.dialogue.run_line(line.words, line.attachments):
                 self._leave()
             await self._refresh(loaded)
@@ -186,7 +184,7 @@ class Session:
         elif self._loaded is not None and self._loaded.dialogue.busy:
             self._loaded.dialogue.stop()
         elif prompt.buffer.text:
-            prompt.buffer.reset()
+            prompt.clear()
         else:
             self.screen.hint("Ctrl-D leaves")
 
@@ -277,47 +275,13 @@ class Session:
             for line in self.screen.prompt.sent:
                 loaded.out.notice(f"not sent: {shorten(line.text, 60)}")
             if not self._killed:
-                await self._finish_memory(loaded)
+                finishing = finish_memory(loaded.chat, loaded.out.notice)
+                self._finishing = asyncio.create_task(finishing, name="finish")
+                with suppress(asyncio.CancelledError):
+                    await self._finishing
         finally:
             await stop(self._refreshing)
             await loaded.chat.close()
-
-    async def _finish_memory(self, loaded: _Loaded) -> None:
-        """Do the memory work due on leaving, with a notice when it takes a while.
-
-        What is left after LEAVING_SECONDS, or at Ctrl-C, is done later.
-        """
-        from construct.chat.chat import LEAVING_SECONDS
-
-        chat, notice = loaded.chat, loaded.out.notice
-        if not await chat.has_work_left():
-            return
-        self._finishing = asyncio.create_task(chat.finish(LEAVING_SECONDS), name="leaving")
-        with _on_signals(self._finishing.cancel, "SIGINT"):
-            try:
-                await asyncio.wait({self._finishing}, timeout=_PATIENCE_SECONDS)
-                if not self._finishing.done():
-                    notice("finishing memory work… Ctrl-C leaves it for later")
-                if not await self._finishing:
-                    notice("not finished in time; the rest will be done later")
-            except asyncio.CancelledError:
-                notice("left for later")
-
-
-@contextmanager
-def _on_signals(act: Callable[[], object], *names: str) -> Iterator[None]:
-    """Call `act` when one of the named signals arrives, if the system has it."""
-    loop = asyncio.get_running_loop()
-    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
-    with suppress(NotImplementedError):  # Windows
-        for number in numbers:
-            loop.add_signal_handler(number, act)
-    try:
-        yield
-    finally:
-        with suppress(NotImplementedError):  # Windows
-            for number in numbers:
-                loop.remove_signal_handler(number)
 
 
 def _import_the_rest() -> None:

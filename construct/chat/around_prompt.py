@@ -134,7 +134,7 @@ class ToolbarState:
     observe: float | None = None
     """Share of the observer's threshold that is reached, 1 when it is due.
 
-    None while the memory is off, like `compact`.
+    None unless the memory learns, like `compact`.
     """
     compact: float | None = None
     running: str = ""

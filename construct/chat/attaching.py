@@ -1,7 +1,8 @@
 """The files that a line names with `@`, read in threads while the line is typed.
 
-The line's words alone decide what is attached: deleting a word detaches its file, and a
-line that comes back brings its files with it.
+The line decides what is attached: deleting a word detaches its file, and a line that
+comes back brings its files with it. A path that was pasted or detached stays text as long
+as it stands in the line.
 """
 
 import asyncio
@@ -89,7 +90,7 @@ class Attaching:
         self._redraw = redraw
         self._files: dict[str, _File] = {}  # by path, the newest last
         self._pictures: dict[str, Attachment] = {}  # from the clipboard, by their word
-        self._plain: set[str] = set()  # paths that stay text: pasted, or detached
+        self._plain: set[str] = set()  # paths in the line that stay text: pasted, or detached
         self._offer: _Offer | None = None
         self._looking: asyncio.Task[None] | None = None
         self._offering: asyncio.Task[None] | None = None
@@ -101,6 +102,13 @@ class Attaching:
             self._looking = None
         if self._wanted(text):
             self._looking = asyncio.create_task(self._look_soon(text), name="attach")
+
+    def edited(self, text: str) -> None:
+        """Forget the pasted and detached paths that the line, pastes unfolded, has no longer."""
+        unquoted = text.replace('@"', "@")
+        self._plain = {path for path in self._plain if f"@{path}" in unquoted}
+        if self._offer and self._offer.pasted not in text:
+            self._offer = None
 
     def chips(self, text: str) -> list[Chip]:
         """Return a chip for each file of the line, newest last."""
@@ -140,13 +148,15 @@ class Attaching:
         self._plain.discard(name)
         return mention_of(name)
 
-    def pasted(self, text: str) -> None:
-        """Offer to attach the files that a pasted text names."""
-        named = [mention.path for mention in mentions(text)]
-        self._plain.update(path for path in named if path not in self._files)
+    def pasted(self, text: str, line: str) -> None:
+        """Offer to attach the files named in a text that is about to be pasted into the line."""
+        attached = _paths(self._wanted(line))
+        named = [mention for mention in mentions(text) if attached.isdisjoint(mention.paths)]
+        self._plain |= _paths(named)
         self._offer = None
-        if paths := named or pasted_paths(text):
-            self._offering = asyncio.create_task(self._make_offer(text, paths), name="offer")
+        words = [mention.paths for mention in named] or [(path,) for path in pasted_paths(text)]
+        if words:
+            self._offering = asyncio.create_task(self._make_offer(text, words), name="offer")
 
     def offer(self, text: str) -> str:
         """Return the hint about files offered for the line, empty if there are none."""
@@ -157,11 +167,13 @@ class Attaching:
         offer, self._offer = self._offer, None
         if offer is None:
             return text
-        self._plain.difference_update(offer.paths)
-        if mentions(offer.pasted):
+        if named := mentions(offer.pasted):
+            self._plain -= _paths(named)
             return text
-        before, _, behind = text.rpartition(offer.pasted)
-        return before + " ".join(map(mention_of, offer.paths)) + behind
+        before, _, after = text.rpartition(offer.pasted)
+        gap = " " if before[-1:].strip() else ""
+        gap_after = " " if after[:1].strip() else ""
+        return before + gap + " ".join(map(mention_of, offer.paths)) + gap_after + after
 
     async def _outgoing(self, text: str, wanted: list[Mention]) -> Outgoing:
         found = await self._look(wanted)
@@ -181,9 +193,12 @@ class Attaching:
             names[reading] = file.attachment.name
         return Outgoing(without_mentions(text, names), tuple(attached.values()), tuple(missing))
 
-    async def _make_offer(self, text: str, paths: Iterable[str]) -> None:
-        found = await asyncio.to_thread(lambda: [path for path in paths if _version(path)])
-        if named := tuple(filter(can_be_named, found)):
+    async def _make_offer(self, text: str, words: Iterable[Iterable[str]]) -> None:
+        """Offer the files among the pasted words, each given as the paths that it may mean."""
+        found = await asyncio.to_thread(
+            lambda: [next(filter(_version, paths), None) for paths in words]
+        )
+        if named := tuple(path for path in found if path and can_be_named(path)):
             self._offer = _Offer(text, named)
             self._redraw()
 
@@ -200,16 +215,17 @@ class Attaching:
     def _wanted(self, text: str) -> list[Mention]:
         if text.startswith("/") and not text.startswith("//"):
             return []
-        return [
-            mention
-            for mention in mentions(text)
-            if self._plain.isdisjoint(reading.path for reading in mention.readings)
-        ]
+        return [mention for mention in mentions(text) if self._plain.isdisjoint(mention.paths)]
 
     def _named_in(self, text: str) -> list[_File]:
         readings = (_reading(mention, self._files) for mention in self._wanted(text))
         named = {reading.path for reading in readings if reading}
         return [file for path, file in self._files.items() if path in named]
+
+
+def _paths(found: Iterable[Mention]) -> set[str]:
+    """Return all paths that the words may mean."""
+    return set[str]().union(*(mention.paths for mention in found))
 
 
 def _reading(mention: Mention, files: Mapping[str, _File]) -> Mention | None:
@@ -223,7 +239,7 @@ def _read_all(
     """Return the files and clipboard pictures that the words name, by path. Runs in a thread."""
     found = {}
     for mention in wanted:
-        for path in (reading.path for reading in mention.readings):
+        for path in mention.paths:
             if file := _read(path, known.get(path), pictures.get(path)):
                 found[path] = file
                 break

@@ -99,7 +99,7 @@ class BackgroundWork:
                 await asyncio.sleep(_PAUSE_SECONDS)
         except ConstructError as error:
             self._report(error)
-        # Without vectors words are still found, and unmerged segments are only slower.
+        # Without vectors, search still finds words; unmerged index segments only make it slower.
         except Exception as error:  # noqa: BLE001
             log.warning("the indexes were left as they are: %s", type(error).__name__)
 

@@ -50,8 +50,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 BEAT_SECONDS = 20.0
 """How often the chat records that it is alive, and in which conversation."""
-LEAVING_SECONDS = 20.0
-"""How long leaving waits for the memory work that is due."""
 _CACHE_MARGIN_SECONDS = 5.0
 """Added to the prompt cache's lifetime, so that it has surely expired."""
 _SESSION_PATIENCE_SECONDS = 1.0
@@ -78,7 +76,10 @@ class Chat:
         self.companion = Companion(opening.settings, opening.models, report)
         self.conversation_id = opening.conversation_id
         self.shown: Reference | None = None
-        """What a command showed last: `/why` and other commands use it when given no id."""
+        """What a command listed last, or the best match of `/recall`.
+
+        `/why` and other commands use it when given no id.
+        """
         self._said_in_private: list[Message] | None = [] if opening.private else None
         self._files_in_private: dict[int, tuple[File, ...]] = {}
         self.background = BackgroundWork(
@@ -244,7 +245,7 @@ class Chat:
         return await self.responder.preview(self.conversation_id)
 
     async def meters(self) -> Meters:
-        """Return how near the next memory cycles are."""
+        """Return how near the next observation run and the next compaction are."""
         return await self.run(meters)
 
     async def due(self) -> list[DuePlan]:

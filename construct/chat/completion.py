@@ -1,4 +1,4 @@
-"""Completion at the prompt: slash commands, their arguments, and paths behind `@`."""
+"""Completion at the prompt: slash commands, their arguments, and paths after `@`."""
 
 import asyncio
 import os

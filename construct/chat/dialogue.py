@@ -101,6 +101,7 @@ class Dialogue:
                 return await self._command(text)
             text = text[1:]
         if await self._chat.is_gone():
+            self._chat.begin_anew()
             self._out.say("This conversation was deleted by another program. A new one begins.")
         await self._answer(partial(self._chat.send, text, attachments=attachments))
         return None

@@ -1,12 +1,12 @@
 """Opens the user's own editor."""
 
 import os
-import shlex
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from construct.chat.mentions import shell_words
 from construct.errors import UsageError
 
 _USUAL_EDITORS = ("editor", "nano", "vi", "emacs", "notepad")
@@ -46,10 +46,11 @@ def edit_file(file: Path, environ: Mapping[str, str] = os.environ) -> bool:
 def _editors(environ: Mapping[str, str]) -> Iterator[list[str]]:
     for name in ("VISUAL", "EDITOR"):
         try:
-            command = shlex.split(environ.get(name, ""))
-        except ValueError:  # an unmatched quotation mark
+            command = shell_words(environ.get(name, ""))
+        except ValueError:
             raise UsageError(
-                f"{name} has an unmatched quotation mark. Correct it, or unset it."
+                f"{name} has an unmatched quotation mark or a backslash at its end."
+                " Correct it, or unset it."
             ) from None
         if command:
             yield command

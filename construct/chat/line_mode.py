@@ -3,14 +3,15 @@
 import asyncio
 import codecs
 import os
-import signal
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import suppress
+from functools import partial
 
-from construct.chat.chat import LEAVING_SECONDS, Chat
+from construct.chat.chat import Chat
 from construct.chat.dialogue import Dialogue
+from construct.chat.leaving import finish_memory, on_signals
 from construct.chat.plain import DumbTerminalOutput, PlainOutput, write
 from construct.errors import ExitStatus
 from construct.operations.opening import Opening
@@ -47,7 +48,7 @@ def _run(chatting: Coroutine[None, None, int]) -> int:
 async def _piped(opening: Opening, *, runs_commands: bool) -> int:
     chat = Chat(opening)
     dialogue = Dialogue(chat, PlainOutput(), runs_commands=runs_commands)
-    await _answer_all(chat, dialogue, read_lines(sys.stdin.fileno()))
+    await _answer_all(chat, dialogue, read_lines(sys.stdin.fileno()), chat.finish)
     return ExitStatus.FAILED if dialogue.failed else ExitStatus.OK
 
 
@@ -64,9 +65,9 @@ async def _on_dumb_terminal(opening: Opening) -> int:
         else:
             out.say("Ctrl-D leaves.")
 
-    with suppress(NotImplementedError):  # Windows
-        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupt)
-    await _answer_all(chat, dialogue, lines, prompt="\n> ", leaving_seconds=LEAVING_SECONDS)
+    with on_signals(interrupt, "SIGINT"):
+        finish = partial(finish_memory, chat, out.notice)
+        await _answer_all(chat, dialogue, lines, finish, prompt="\n> ")
     return ExitStatus.OK
 
 
@@ -74,9 +75,9 @@ async def _answer_all(
     chat: Chat,
     dialogue: Dialogue,
     lines: AsyncIterator[str],
+    finish: Callable[[], Awaitable[object]],
     *,
     prompt: str = "",
-    leaving_seconds: float | None = None,
 ) -> None:
     try:
         await chat.start()
@@ -87,7 +88,7 @@ async def _answer_all(
             if not is_blank(line) and not await dialogue.run_line(line):
                 break
             write(prompt)
-        await chat.finish(leaving_seconds)
+        await finish()
     finally:
         await chat.close()
 

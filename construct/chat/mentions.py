@@ -1,5 +1,6 @@
-"""Words that name files with `@`: finding, writing and removing them. No I/O."""
+"""Words that name files: with `@` in a message, pasted, or on a command line. No I/O."""
 
+import os
 import re
 import shlex
 from collections.abc import Mapping
@@ -39,6 +40,11 @@ class Mention:
         if is_quoted or bare in {"", self.path}:
             return (self,)
         return (self, Mention(bare, self.start, self.start + 1 + len(bare)))
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths that the word may mean, that of the whole word first."""
+        return tuple(reading.path for reading in self.readings)
 
     @property
     def is_path(self) -> bool:
@@ -110,6 +116,17 @@ def pasted_paths(text: str) -> list[str]:
     if words and all(words):
         return words if len(words) <= _MAX_OFFERED else []
     return [path] if (path := _path_of(text)) else []  # some terminals quote nothing
+
+
+def shell_words(text: str) -> list[str]:
+    """Return the words of a command line without their quotation marks.
+
+    A backslash escapes the next character, except on Windows. Raises ValueError if a
+    quotation mark or an escape is unfinished.
+    """
+    if os.name == "nt":
+        return [word.strip("\"'") for word in shlex.split(text, posix=False)]
+    return shlex.split(text)
 
 
 def _path_of(word: str) -> str:

@@ -47,6 +47,12 @@ _SUGGEST_FROM = 12
 With fewer, sentences that only share their first word would get in the way.
 """
 _SUGGEST_COMMAND_FROM = 3
+_VI_STATES = {
+    InputMode.NAVIGATION: "vi normal",
+    InputMode.REPLACE: "vi replace",
+    InputMode.REPLACE_SINGLE: "vi replace",
+}
+"""The toolbar's words for vi's modes, if not "vi"."""
 
 
 @dataclass(eq=False, slots=True)
@@ -110,6 +116,15 @@ class Prompt:
     def fill(self, text: str) -> None:
         """Replace the line and put the cursor at its end."""
         self.buffer.document = Document(text, len(text))
+
+    def put_first(self, text: str) -> None:
+        """Put a text before the line, on lines of its own."""
+        self.fill("\n".join(filter(None, [text, self.buffer.text])))
+
+    def clear(self) -> None:
+        """Empty the line."""
+        self.buffer.reset()
+        self._forget_removed_paths()
 
     @property
     def chips(self) -> list[Chip]:
@@ -183,8 +198,7 @@ class Prompt:
 
     def _give_back(self, line: SentLine) -> None:
         self.attaching.taken_back(line.plain)
-        written = self.buffer.text
-        self.fill(f"{line.text}\n{written}" if written else line.text)
+        self.put_first(line.text)
 
     def take_back(self) -> None:
         """Bring the newest waiting line back to the prompt."""
@@ -204,7 +218,7 @@ class Prompt:
             self.buffer.insert_text(" ".join(map(mention_of, paths))[1:])
             return
         if not self.question:
-            self.attaching.pasted(text)
+            self.attaching.pasted(text, self.buffer.text)
         self.buffer.insert_text(self._pastes.fold(text))
 
     def insert_picture(self, picture: "Attachment") -> None:
@@ -239,17 +253,26 @@ class Prompt:
         draft, now = self._draft_at_answer, self.buffer.document
         if draft is None:
             return now
-        before, behind = draft.text_before_cursor, draft.text_after_cursor
+        before, after = draft.text_before_cursor, draft.text_after_cursor
         pressed = now.text_before_cursor.removeprefix(before)
         only_keys = set(pressed.lower()) <= set(keys)
-        return draft if only_keys and now.text == before + pressed + behind else now
+        return draft if only_keys and now.text == before + pressed + after else now
 
     def _text_changed(self, _: Buffer) -> None:
         if not self.question:
+            self._forget_removed_paths()
             self.attaching.watch(self.buffer.text)
         key = self.buffer.text.lower()
         if self.question and len(key) == 1 and key in self._answer_keys:
             self.answer(key)
+
+    def _forget_removed_paths(self) -> None:
+        """Forget the pasted and detached paths that are neither in the line nor in the draft.
+
+        While the line shows an earlier message, the draft waits below it.
+        """
+        draft = self.buffer._working_lines[-1]
+        self.attaching.edited(self._pastes.unfold(f"{self.buffer.text}\n{draft}"))
 
     def answer(self, text: str) -> None:
         """Answer the current question. An empty text declines it."""
@@ -413,4 +436,4 @@ def vi_state_words(app: "Application[None]") -> str:
     """Return the toolbar's words for the vi mode, empty with emacs keys."""
     if app.editing_mode != EditingMode.VI:
         return ""
-    return "vi" if app.vi_state.input_mode == InputMode.INSERT else "vi normal"
+    return _VI_STATES.get(app.vi_state.input_mode, "vi")

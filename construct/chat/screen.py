@@ -202,11 +202,11 @@ class Screen:
         asyncio.get_running_loop().call_later(_HINT_SECONDS, self._end_hint, text)
 
     async def edit(self, text: str) -> None:
-        """Open the user's editor on a text and bring the result to the prompt.
+        """Open the user's editor on a text and put the result before what stands at the prompt.
 
         Raises UsageError when there is no editor.
         """
-        self.prompt.fill(await self._in_editor(lambda: edit_text(text)))
+        self.prompt.put_first(await self._in_editor(lambda: edit_text(text)))
 
     async def edit_file(self, path: Path) -> None:
         """Open the user's editor on a file. Raises UsageError when there is no editor."""
@@ -230,7 +230,8 @@ class Screen:
         if self._editing or self.prompt.question:
             return
         try:
-            await self.edit(self.prompt.text)
+            text = self.prompt.text
+            self.prompt.fill(await self._in_editor(lambda: edit_text(text)))
         except UsageError as error:
             self.hint(str(error))
 

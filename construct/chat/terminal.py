@@ -11,7 +11,7 @@ from rich.text import Text
 from construct.chat.output import GetView, LiveView, Output
 from construct.chat.screen import Screen
 from construct.clock import Clock
-from construct.errors import ConstructError
+from construct.errors import ConstructError, UsageError
 from construct.store.records import Message
 from construct.tasks import stop
 from construct.text import one_line, printable
@@ -135,9 +135,10 @@ class TerminalOutput(Output):
         await self._screen.edit_file(path)
 
     def prefill(self, text: str) -> None:
-        """Put a text at the prompt, unless the user has typed something."""
-        if not self._screen.prompt.buffer.text:
-            self._screen.prompt.fill(text)
+        """Put a text at the prompt. Raises UsageError if the user has typed something."""
+        if self._screen.prompt.buffer.text:
+            raise UsageError("The prompt is not empty. Clear it, then type the command again.")
+        self._screen.prompt.fill(text)
 
     def copy(self, text: str) -> None:
         """Copy a text to the clipboard."""

@@ -25,13 +25,13 @@ from construct.cli.options import (
     in_range,
 )
 from construct.cli.transfer import transfer
-from construct.cli.values import convert_without_pydantic
+from construct.cli.values import convert_without_pydantic, hide_argument_types
 from construct.errors import UsageError
 
 convert_without_pydantic()
+hide_argument_types()
 app = typer.Typer(
     name="construct",
-    help="A personal companion in your terminal that remembers.",
     no_args_is_help=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -223,9 +223,9 @@ def ask(
 ) -> int:
     """Send one message and print the reply.
 
-    Continues the latest conversation. Input piped in along with TEXT is added as pasted
-    text: each of its lines begins with `>`, and what is learned from it counts as
-    quoted. After the reply it does the memory work that is due, for at most a minute;
+    Continues the conversation you were last in. Input piped in along with TEXT is added
+    as pasted text: each of its lines begins with `>`, and what is learned from it counts
+    as quoted. After the reply it does the memory work that is due, for at most a minute;
     Ctrl-C leaves it for later.
     """
     from construct.cli.ask import ask as body
@@ -264,7 +264,7 @@ def status(
 
 @app.command()
 def compact(context: typer.Context, as_json: Json = False) -> None:
-    """Do the memory work of the latest conversation now.
+    """Do the memory work of the conversation you were last in, now.
 
     Observes what is unobserved, replaces messages in the context with observations,
     condenses observations where that makes them shorter, and prints what changed. No
@@ -325,6 +325,8 @@ def observe(
     current memory rules. It says what that may cost, and does not ask.
     """
     if dry_run:
+        if budget is not None:
+            raise UsageError("--budget cannot be used with --dry-run.")
         from construct.cli.memory_work import dry_run as trial
 
         trial(environment(context), last, since, as_json=as_json)

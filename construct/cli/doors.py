@@ -71,12 +71,12 @@ def mcp_command(
     from construct.operations.doors import access
 
     env = environment(context)
+    with env.reading() as ctx:
+        allowed = access(ctx, conversation, since)
     if print_config is not None:
         _print_config(env, print_config, conversation, since)
         return
     _require_mcp_extra()
-    with env.reading() as ctx:
-        allowed = access(ctx, conversation, since)
     from construct.mcp.server import mcp_server
 
     # A thread blocks on standard input, and a normal exit would wait for it. Exiting at

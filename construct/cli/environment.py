@@ -164,7 +164,7 @@ def start_log(path: Path, db: Path) -> None:
         handler = logging.FileHandler(path, encoding="utf-8")
     except OSError as error:
         raise ConstructError(
-            f"{path} cannot be written: {error.strerror or error}.\n"
+            f"Cannot write to {path}: {error.strerror or error}.\n"
             "Name another file with --log-file."
         ) from error
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))

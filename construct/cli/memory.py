@@ -48,7 +48,9 @@ AsOf = Annotated[
         help="What was known on a date or at a time, such as 2026-03-01, 7d or yesterday.",
     ),
 ]
-All = Annotated[bool, typer.Option("--all", help="Include what newer observations have replaced.")]
+All = Annotated[
+    bool, typer.Option("--all", help="Include what is superseded: replaced, dropped or undone.")
+]
 Limit = Annotated[
     int,
     typer.Option("--limit", min=1, metavar="N", help="Show at most this many.", callback=in_range),
@@ -72,7 +74,7 @@ def list_memory(
     context: typer.Context,
     wanted: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[FILTER]", help="For example: high planned since 2026-03 dentist."),
+        typer.Argument(metavar="FILTER", help="For example: high planned since 2026-03 dentist."),
     ] = None,
     as_of: AsOf = None,
     include_all: All = False,
@@ -412,7 +414,8 @@ def show_context(
 ) -> None:
     """Show what the next message would send to the model.
 
-    Shows each part and the tokens it takes. ◄ marks where the prompt cache ends.
+    Shows each part and the tokens it takes. Up to each ◄, the server may cache the
+    prompt.
     """
     from construct.cli.memory_work import with_companion
     from construct.operations.status import next_request

@@ -33,7 +33,7 @@ def status(env: Environment, *, as_json: bool) -> None:
 
     with env.reading() as ctx:
         current = _status(ctx)
-        imported = 0 if as_json else operation.count_unread(ctx)
+        imported = 0 if as_json else operation.count_unobserved(ctx)
     view = status_view(current, imported=imported, compact=_COMPACT)
     print_json(status_json(current)) if as_json else show(view)
 
@@ -55,7 +55,7 @@ def watch_status(env: Environment) -> None:
         status(env, as_json=False)
         return
     with env.context() as ctx:  # makes the file, in case the watched chat has not yet
-        imported = operation.count_unread(ctx)  # too slow to count at every update
+        imported = operation.count_unobserved(ctx)  # too slow to count at every update
         last_line = Text()  # where the terminal shows the ^C
 
         def panel() -> Group:
@@ -82,7 +82,7 @@ def _status(ctx: Context) -> Status:
 
 
 def compact(env: Environment, *, as_json: bool) -> None:
-    """Do the memory work of the latest conversation now, and print what changed."""
+    """Do the memory work of the conversation the user was last in. Print what changed."""
     from construct.views.learning import compact_json, compact_view
 
     env.settings.require_learning()

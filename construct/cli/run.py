@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from construct.cli.streams import complain, discard
 from construct.errors import ConstructError, ExitStatus, StoppedError
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typer import Typer
 
 _TOO_MANY_ARGUMENTS = "Got unexpected extra argument"
-"""How typer's message begins; usually a text was not put in quotes."""
+"""How typer's message begins."""
 _NO_SUCH_OPTION = "No such option: "
 _NO_SUCH_COMMAND = "No such command "
 _BEFORE_THE_COMMAND = {"--db", "--log-file"}
@@ -34,7 +34,7 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as error:
         if not isinstance(error, BrokenPipeError) and status == ExitStatus.OK:
             complain(
-                f"Standard output cannot be written: {error.strerror}.\n"
+                f"Cannot write to standard output: {error.strerror}.\n"
                 "Free some space, then try again."
             )
         discard(sys.stdout)
@@ -109,12 +109,15 @@ def _with_typer(app: "Typer", arguments: Sequence[str]) -> int:
     try:
         status = small_app(args=list(arguments), prog_name="construct", standalone_mode=False)
     except TyperException as error:
-        path, options = _called_command(app, arguments)
+        path, command = _called_command(app, arguments)
         message = error.format_message()
         if message.startswith(_TOO_MANY_ARGUMENTS):
             extra = message.removeprefix(_TOO_MANY_ARGUMENTS).removeprefix("(s)").strip()
-            message = f"Too many arguments: {extra[1:-1]}. Text of several words must be in quotes."
-        if wrong_order := _option_order(message, path, options):
+            message = f"Too many arguments: {extra[1:-1]}."
+            names = {p.metavar for p in command.params if p.param_type_name == "argument"}
+            if names - {"ID"}:
+                message += " Text of several words must be in quotes."
+        if wrong_order := _option_order(message, path, _options(command)):
             return _fail(one_line(wrong_order), ExitStatus.USAGE)
         listed = "arguments and options"
         if message.startswith(_NO_SUCH_OPTION):
@@ -131,8 +134,8 @@ def _with_typer(app: "Typer", arguments: Sequence[str]) -> int:
 def _with_one_command(app: "Typer", words: Sequence[str]) -> "Typer":
     """Return a copy of the app that has only the command which `words` call.
 
-    Typer builds a parser for every command, which takes longer than a search does. If
-    the first word names no command, return the whole app.
+    It saves typer from building a parser for every command. If the first word names no
+    command, or one of a group without a name, return the whole app.
     """
     name, small_app = next(iter(words), ""), copy(app)
     small_app.registered_commands = [
@@ -175,11 +178,10 @@ def _in_a_group(app: "Typer", message: str) -> str | None:
     return None
 
 
-def _called_command(app: "Typer", arguments: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """Return the full name of the command that the arguments call, and its options.
+def _called_command(app: "Typer", arguments: Sequence[str]) -> tuple[str, Any]:
+    """Return the full name of the command that the arguments call, and typer's command.
 
-    Each option maps to its usage, such as "--model M". Not all of typer's errors name the
-    command.
+    Not all of typer's errors name the command.
     """
     from typer.main import get_command
 
@@ -188,11 +190,16 @@ def _called_command(app: "Typer", arguments: Sequence[str]) -> tuple[str, dict[s
         subcommands = getattr(command, "commands", {})
         if word in subcommands:
             path, command = f"{path} {word}", subcommands[word]
+    return path, command
+
+
+def _options(command: Any) -> dict[str, str]:
+    """Return a command's options, each with its usage, such as "--model M"."""
     options: dict[str, str] = {}
     for parameter in command.params:
         value = "" if getattr(parameter, "is_flag", False) else f" {parameter.metavar}"
         options |= {option: option + value for option in parameter.opts}
-    return path, options
+    return options
 
 
 def _fail(message: str, status: ExitStatus) -> int:

@@ -18,7 +18,7 @@ from construct.views import setup as view
 from construct.views.words import model_words
 
 _HEADING = "Construct, a companion that remembers."
-_WRONG_KEY = "Press one of the keys above."
+_NO_SUCH_CHOICE = "Press one of the keys above."
 _NO_TERMINAL = "No terminal to choose on. Pass --use MODEL, --server URL or --key -"
 _EXAMPLE_ADDRESS = "http://192.168.1.5:11434"
 _PICK_AGAIN = "Choose again, or press q to leave everything as it is."
@@ -49,7 +49,7 @@ def setup(
     if use is not None or server is not None or key is not None:
         choice = _choice_by_options(settings, use, server, _key_from_input(key))
         saved = _save(settings, choice)
-        text = "\n".join(filter(None, [view.saved_text(saved), saved.advice]))
+        text = view.saved_text(saved, with_advice=True)
         print_json(view.saved_json(saved)) if as_json else say(text)
         return 0
     reach = operation.within_reach(settings)
@@ -57,7 +57,7 @@ def setup(
         print_json(view.reach_json(reach))
     elif not (sys.stdin.isatty() and sys.stdout.isatty()):
         say(f"{view.screen(reach, _HEADING)}\n\n{_NO_TERMINAL}")
-    elif pick(settings, reach) is Picked.DEMO:
+    elif pick(settings, reach, with_advice=True) is Picked.DEMO:
         from construct.cli.demo import demo
 
         return demo(Environment())
@@ -70,7 +70,8 @@ def first_choice(env: Environment) -> tuple[Picked, Settings]:
     If they picked the demo, it has run and ended when this returns.
     """
     settings = env.settings
-    picked = pick(settings, operation.within_reach(settings))
+    # The greeting of the chat that follows has the advice.
+    picked = pick(settings, operation.within_reach(settings), with_advice=False)
     if picked is Picked.DEMO:
         from construct.cli.demo import demo
 
@@ -80,10 +81,10 @@ def first_choice(env: Environment) -> tuple[Picked, Settings]:
     return picked, settings
 
 
-def pick(settings: Settings, reach: Reach) -> Picked:
+def pick(settings: Settings, reach: Reach, *, with_advice: bool) -> Picked:
     """Show the setup screen, save the user's choice, and return how they left the screen.
 
-    After a wrong key or a failed choice, the user can choose again.
+    After a key press that chooses nothing, or a failed choice, the user can choose again.
     """
     say(view.screen(reach, _HEADING))
     while True:
@@ -96,11 +97,12 @@ def pick(settings: Settings, reach: Reach) -> Picked:
         try:
             choice = _choice_by_key(reach, key)
             if choice is None:
-                complain(_WRONG_KEY)
+                complain(_NO_SUCH_CHOICE)
                 continue
             if choice.model != operation.NOTEBOOK:
                 say(f"Trying {model_words(choice.model)}…")
-            say(f"\n{view.saved_text(_save(settings, choice))}\n")
+            saved = _save(settings, choice)
+            say(f"\n{view.saved_text(saved, with_advice=with_advice)}\n")
         except ConstructError as error:
             complain(f"{error}\n{_PICK_AGAIN}")
         except (EOFError, KeyboardInterrupt):  # Ctrl-D or Ctrl-C at a question

@@ -96,4 +96,6 @@ def confirmed(question: str) -> bool:
 
 def answered_yes(question: str) -> bool:
     """Return whether the user answers y or yes. Raises EOFError without an answer."""
-    return input(f"{_wrapped(question, sys.stdout)} [y/N] ").strip().lower() in {"y", "yes"}
+    # `input` would write the question into redirected standard output.
+    print(f"{_wrapped(question, sys.stderr)} [y/N] ", end="", file=sys.stderr, flush=True)
+    return input().strip().lower() in {"y", "yes"}

@@ -1,4 +1,4 @@
-"""Convert command-line values without pydantic.
+"""Convert command-line values without pydantic, and keep Python types out of the help.
 
 Typer uses pydantic, whose import is a quarter of a short command's CPU time. Our
 commands only take words, numbers and paths. With a version of typer other than the
@@ -64,3 +64,8 @@ def convert_without_pydantic() -> None:
         return _Converter(type_, descriptor.parameter_info.min, descriptor.parameter_info.max)
 
     vars(core)["build_runtime_param"] = build
+
+
+def hide_argument_types() -> None:
+    """Make help texts show arguments as `DATE`, not as `DATE <list[str]>`."""
+    core.TyperArgument.display_type_rich = lambda self, ctx: None  # type: ignore[method-assign]

@@ -40,8 +40,8 @@ class DayMention:
 
 _MAX_CHARACTERS = 1000
 """Only this many characters of a sentence are read."""
-_LONGEST_NEGATION = 40
-"""Characters before a day that are searched for "not" or "instead of"."""
+_LONGEST_LEAD = 40
+"""Characters before a day that are searched for words such as "not" or "to the"."""
 _SPELLED = (
     "first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|"
     "thirteenth|fourteenth"
@@ -97,6 +97,12 @@ _YEAR_WORD = re.compile(r"(?i)\b(?:(?P<next>next)|(?P<last>last)|this) year\b")
 # "Next year, on" before the date
 _YEAR_WORD_BEFORE = re.compile(rf"{_YEAR_WORD.pattern},?\s+(?:on\s+)?(?:the\s+)?$")
 
+# "Friday, " before "13 March"
+_BEFORE_EXACT_DAY = re.compile(r"(?i)\w+(?:,?\s+|\s*\()(?:the\s+)?")
+# "I moved it from the 6th to " before "the 13th"
+_MOVED = re.compile(r"(?i)\b(?:mov|postpon|push|shift|reschedul|chang|delay)\w*\b")
+_MOVED_TO = re.compile(r"(?i)\b(?:to|until|till)\s+(?:(?:the|this|next)\s+)?$")
+
 _PAST_FORMS = (
     "was|were|did|had|went|came|got|took|made|saw|met|ate|bought|began|broke|brought|built|caught|chose|drank|drove|"
     "fell|felt|flew|forgot|found|gave|grew|heard|held|kept|knew|lost|paid|ran|rode|said|sang|sent|slept|sold|spent|spoke|"
@@ -111,14 +117,14 @@ _TENSE = re.compile(
     r"(?i)(?P<now>\b(?:am|is|are|be|being|gets?|getting|i'm|we're|you're|it's)\s+(?:\w+ly\s+|not\s+|so\s+)?"
     r"[a-z]+ed\b|\b(?:am|is|are|will|won't|shall|going|gonna|can|must|should|"
     r"needs?|have to|has to|wants?|wanna|plans?|hopes?|let's|would|"
-    r"upcoming|due|have an?|has an?|do|does|don't|"
-    r"isn't|aren't|starts?|begins?|opens?|ends|expires?|leaves?|arrives?|remind|see you)\b|['’](?:ll|m|re)\b)"
+    r"upcoming|due|have an?|has an?|do|does|don't|isn't|aren't|"
+    r"starts?|begins?|opens?|ends|expires?|leaves?|arrives?|remind|see you)\b|['’](?:ll|m|re)\b)"
     rf"|(?P<past>\b(?:{_PAST_FORMS}|(?!need|feed|speed|indeed|hundred|breed|proceed|exceed)[a-z]{{2,}}ed)\b)"
 )
 # "I booked a table for Friday": the verb is in the past, the day is not.
 _ARRANGED = re.compile(
     r"(?is)\b(?:book|schedul|reserv|plann|arrang|sign|enrol|regist|invit|bought|set|fix|"
-    r"confirm|made an|postpon|push|mov|shift|reschedul|agreed|promis|decid|accept|"
+    r"confirm|made an|postpon|push|mov|shift|reschedul|chang|delay|agreed|promis|decid|accept|"
     r"got (?:an? |the |my )?(?:\w+ )?(?:appointment|ticket|slot|date|invit|reserv|flight|table|"
     r"interview))\w*\b.*\b(?:for|to|until|till|by)\s+(?:the |this |next )?(?:\w+day,? )?$"
 )
@@ -138,7 +144,10 @@ def referenced_date(text: str, base: date) -> date | None:
 
 
 def mentioned_days(text: str, base: date) -> list[date]:
-    """Return the days that a sentence mentions, the most exact first."""
+    """Return the days that a sentence mentions, the most exact first.
+
+    "Friday 13 March" is one day, and what is moved from one day to another is on the other.
+    """
     text = text[:_MAX_CHARACTERS]
     mentions: list[DayMention] = []
     for pattern, read in _READERS:
@@ -147,11 +156,25 @@ def mentioned_days(text: str, base: date) -> list[date]:
                 mention = read(match, text, base)
                 if mention and not _is_negated(mention, text):
                     mentions.append(mention)
-    return [mention.day for mention in sorted(mentions)]
+    return [
+        mention.day
+        for mention in sorted(mentions)
+        if not any(_gives_way(mention, later, text) for later in mentions)
+    ]
 
 
 def _is_negated(mention: DayMention, text: str) -> bool:
-    return bool(_NEGATED.search(text[max(0, mention.start - _LONGEST_NEGATION) : mention.start]))
+    return bool(_NEGATED.search(text[max(0, mention.start - _LONGEST_LEAD) : mention.start]))
+
+
+def _gives_way(mention: DayMention, later: DayMention, text: str) -> bool:
+    """Return whether a later mention says which day is meant instead."""
+    if mention.rank > later.rank and _BEFORE_EXACT_DAY.fullmatch(text, mention.start, later.start):
+        return True
+    if not _MOVED_TO.search(text[max(mention.start, later.start - _LONGEST_LEAD) : later.start]):
+        return False
+    clause_start, clause_end = _clause(text, mention.start, mention.start)
+    return later.start < clause_end and bool(_MOVED.search(text, clause_start, mention.start))
 
 
 def in_past(text: str) -> bool:
@@ -294,11 +317,11 @@ def _read_ordinal(match: re.Match[str], text: str, base: date) -> DayMention | N
     day, this_month = int(match["day"]), base.replace(day=1)
     if match["next"] or match["last"]:
         month = add_months(this_month, 1 if match["next"] else -1)
-        return DayMention(0, match.start(), month.replace(day=day))
+        return DayMention(0, match.start("day"), month.replace(day=day))
     past = _is_past(text, *match.span("day"))
     months = (add_months(this_month, -step if past else step) for step in range(4))
     meant = _nearest(months, day, base, past=past)
-    return DayMention(0, match.start(), meant) if meant else None
+    return DayMention(0, match.start("day"), meant) if meant else None
 
 
 _DAY_WORD_RANKS = {"plus2": 1, "plus1": 1, "minus1": 2, "minus2": 2, "zero": 3}

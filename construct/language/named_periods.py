@@ -114,6 +114,13 @@ def named_periods(text: str, today: date | None = None) -> tuple[Period, ...]:
     return tuple(dict.fromkeys(periods))
 
 
+def whole_period(text: str, today: date) -> Period | None:
+    """Return the period that a whole text names, such as "May 2027" or "this month"; else None."""
+    if not (_NAMED_PERIOD.fullmatch(text) or _LAST_PERIOD.fullmatch(text)):
+        return None
+    return next(iter(named_periods(text, today)), None)
+
+
 def may_name_time(word: str) -> bool:
     """Return whether a folded word may be part of a date or period."""
     return (word.isdigit() and len(word) <= 4) or word in _TIME_PARTS

@@ -178,7 +178,10 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         if 0 <= seconds < float("inf"):  # which NaN is not, either
             return seconds
     date = parsedate_tz(headers.get("retry-after", ""))
-    return max(0.0, mktime_tz(date) - time.time()) if date else None
+    try:
+        return max(0.0, mktime_tz(date) - time.time()) if date else None
+    except (ValueError, OverflowError):  # an impossible date
+        return None
 
 
 def in_words(seconds: float) -> str:

@@ -34,6 +34,8 @@ A read takes half a millisecond of CPU, whether it brings one word or ten.
 """
 _AT_HAND = 0.002
 """Seconds within which an event that is already in the buffer arrives."""
+_LARGEST_NUMBER = 1 << 53
+"""Larger numbers are ignored. SQLite could not store them."""
 
 Send = Callable[[bytes], Awaitable["httpx2.Response"]]
 """Sends a body. Returns the response once its headers have arrived."""
@@ -146,14 +148,14 @@ def _parsed(end: Endpoint, event: "ServerSentEvent") -> dict[str, Any]:
     """
     try:
         value = event.json()
-    except ValueError:
+    except (ValueError, RecursionError) as error:
         if event.event != "error":
-            raise
+            raise ValueError("an event that is not JSON") from error
         value = event.data
     if event.event == "error" or (isinstance(value, dict) and value.get("type") == "error"):
         raise _FailedError(errors.from_event(end, value))
     if not isinstance(value, dict):
-        raise ValueError("an event that is no object")  # noqa: TRY004 - the server's defect, not ours
+        raise ValueError("an event that is not an object")  # noqa: TRY004 - the server's defect, not ours
     return value
 
 
@@ -205,20 +207,21 @@ class ReplyBuilder:
         """Whether the server has begun an answer."""
         self.ended = False
         """Whether the answer has ended normally."""
-        self._open: dict[object, _OpenBlock] = {}
+        self._open: dict[int, _OpenBlock] = {}
 
     def take(self, event: Event) -> str:
         """Apply one event. Return the text it brought."""
+        index = _number(event, "index", 0)
         match event.get("type"):
             case "message_start":
                 self.begun = True
                 self._count(_part(event, "message"))
             case "content_block_start":
-                return self._start(event.get("index"), _part(event, "content_block"))
+                return self._start(index, _part(event, "content_block"))
             case "content_block_delta":
-                return self._add(event.get("index"), _part(event, "delta"))
+                return self._add(index, _part(event, "delta"))
             case "content_block_stop":
-                self._close(event.get("index"), whole=True)
+                self._close(index, whole=True)
             case "message_delta":
                 self._count(event)
                 self.reply.stop_reason = (
@@ -234,11 +237,11 @@ class ReplyBuilder:
         for index in list(self._open):
             self._close(index, whole=False)
 
-    def _start(self, index: object, start: Event) -> str:
+    def _start(self, index: int, start: Event) -> str:
         self._open[index] = _OpenBlock(start)
         return self._said(_text(start, "text") if start.get("type") == "text" else "")
 
-    def _add(self, index: object, delta: Event) -> str:
+    def _add(self, index: int, delta: Event) -> str:
         block = self._open.get(index)
         return self._said(block.add(delta)) if block else ""
 
@@ -246,7 +249,7 @@ class ReplyBuilder:
         self.reply.text += words
         return words
 
-    def _close(self, index: object, *, whole: bool) -> None:
+    def _close(self, index: int, *, whole: bool) -> None:
         if opened := self._open.pop(index, None):
             block = opened.whole() if whole else opened.words()
             if block is not None:
@@ -335,7 +338,7 @@ class _OpenBlock:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _part(event: Event, name: str) -> Event:
@@ -350,4 +353,4 @@ def _text(event: Event, name: str) -> str:
 
 def _number(event: Event, name: str, default: int) -> int:
     value = event.get(name)
-    return value if isinstance(value, int) and value >= 0 else default
+    return value if isinstance(value, int) and 0 <= value <= _LARGEST_NUMBER else default

@@ -11,7 +11,8 @@ FEWEST_PARAMETERS = 4_000_000_000
 # digit before an M is a context window ("Instruct-1M"). After an E or A the number counts
 # effective or active parameters ("E2B", "A3B").
 _SIZE = re.compile(
-    r"(?<![a-z0-9.])(?:(\d+)x)?(?:(\d+(?:\.\d+)?)b|(\d{2,}(?:\.\d+)?)m)(?![a-z0-9])", re.IGNORECASE
+    r"(?<![a-z0-9.])(?:(\d{1,4})x)?(?:(\d{1,6}(?:\.\d+)?)b|(\d{2,6}(?:\.\d+)?)m)(?![a-z0-9])",
+    re.IGNORECASE,
 )
 
 

@@ -150,14 +150,16 @@ _DEFAULT_WINDOW = 4_096
 class LocalModel:
     """One GGUF file, loaded by `warm` or on first use."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, context_window: int | None = None) -> None:
         """Read the file's header only.
 
+        `context_window` is the most tokens it may be sent; the model's own limit stays.
         Raises NotConfiguredError when it is not a model.
         """
         self.name = f"{LOCAL_PREFIX}{path.stem}"
         head = _head(path)
-        self.context_window = min(head.context_length or _DEFAULT_WINDOW, LARGEST_WINDOW)
+        largest = context_window or LARGEST_WINDOW
+        self.context_window = min(head.context_length or _DEFAULT_WINDOW, largest)
         self.reads: frozenset[AttachmentKind] = frozenset()
         self.parameters = head.parameters or parameters_in(path.stem)
         self._engine = Engine(path, self.context_window)

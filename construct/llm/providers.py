@@ -89,28 +89,21 @@ class Models:
 
 
 def named_provider(settings: Settings) -> Provider:
-    """Return the provider that the settings name or imply, reachable or not."""
+    """Return the provider of replies that the settings name or imply, reachable or not."""
+    provider = _default_provider(settings)
+    if provider is Provider.ANTHROPIC and settings.model is not None and _is_local(settings.model):
+        return Provider.LOCAL
+    return provider
+
+
+def _default_provider(settings: Settings) -> Provider:
+    """Return the provider of the models that the settings do not name."""
     if settings.provider != "auto":
         return Provider(settings.provider)
     if settings.has_credentials:
         return Provider.ANTHROPIC
     has_local = settings.local_model is not None and find_spec("xllamacpp") is not None
     return Provider.LOCAL if has_local else Provider.NOTEBOOK
-
-
-def provider_of(settings: Settings) -> Provider:
-    """Return the provider of replies.
-
-    Raises NotConfiguredError, which says what to do, when it needs credentials and has
-    none.
-    """
-    provider = named_provider(settings)
-    if provider is Provider.ANTHROPIC and not settings.has_credentials:
-        raise NotConfiguredError(
-            "CONSTRUCT_PROVIDER is anthropic, but there are no credentials.\n"
-            "Run `construct setup`, or set ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL."
-        )
-    return provider
 
 
 def choose_models(settings: Settings) -> Models:
@@ -120,15 +113,21 @@ def choose_models(settings: Settings) -> Models:
     models, and the window of the chosen one. Raises NotConfiguredError, which says what
     to do, when the provider is not available; UsageError when a setting is wrong.
     """
-    provider = provider_of(settings)
+    default = _default_provider(settings)
+    if default is Provider.ANTHROPIC and not settings.has_credentials:
+        raise NotConfiguredError(
+            "CONSTRUCT_PROVIDER is anthropic, but there are no credentials.\n"
+            "Run `construct setup`, or set ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL."
+        )
+    provider = named_provider(settings)
     if provider is Provider.NOTEBOOK:
         chosen = _Chosen(Notebook())
-    elif provider is Provider.LOCAL or (settings.model is not None and _is_local(settings.model)):
+    elif provider is Provider.LOCAL:
         chosen = _Chosen(_local_model(settings))
     else:
         chosen = _server_model(settings, settings.model, "CONSTRUCT_MODEL")
     main = chosen.model
-    worker, reason = _worker(settings, provider, main)
+    worker, reason = _worker(settings, default, main)
     worker_name = EXTRACTIVE if worker is None else worker.name
     return Models(main, worker, worker_name, settings, provider, reason, chosen.advice)
 
@@ -253,7 +252,7 @@ def _local_model(settings: Settings) -> "LocalModel":
     from construct.llm.local_model import LocalModel
 
     try:
-        return LocalModel(settings.local_model)
+        return LocalModel(settings.local_model, settings.context_window)
     except NotConfiguredError as error:
         raise UsageError(str(error)) from error
 

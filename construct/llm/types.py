@@ -21,6 +21,8 @@ class Text:
 
     text: str
     mark: bool = False
+    part: Literal["messages", "observations", "ambient"] = field(default="messages", compare=False)
+    """The part of the request that it belongs to. It is not sent, so it is not compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool the model may call; `schema` is JSON Schema of its input."""
+    """A tool the model may call; `schema` is the JSON Schema of its input."""
 
     name: str
     description: str
@@ -169,7 +171,10 @@ class ReplyStream(Protocol):
 
 
 class Model(Protocol):
-    """A language model. All errors it raises are ModelError."""
+    """A language model.
+
+    The errors it raises are ModelError, or NotConfiguredError from the notebook.
+    """
 
     name: str
     context_window: int

@@ -1,4 +1,4 @@
-"""The WordPiece tokenizer of BERT's uncased models (Devlin et al., 2018). No I/O."""
+"""The WordPiece tokenizer of BERT's uncased models (Devlin et al., 2018)."""
 
 import re
 import unicodedata
@@ -26,7 +26,7 @@ class WordPiece:
         self._pieces = lru_cache(maxsize=20_000)(self._split)
 
     def numbers(self, text: str, most: int) -> list[int]:
-        """Return the numbers of the text's first pieces, at most `limit`."""
+        """Return the numbers of the text's first pieces, at most `most`."""
         found: list[int] = []
         for match in _WORD.finditer(_folded(text)):
             found += self._pieces(match[0])

@@ -34,8 +34,11 @@ from construct.views.doors import details_json
 from construct.views.status import status_json
 
 HOST = "127.0.0.1"
+_NAMES = (HOST, "localhost")
+_DEFAULT_PORT = 80
+"""The port that clients leave out of the Host header."""
 _MAX_ID_DIGITS = 18
-"""Longer numbers may not fit an integer of SQLite."""
+"""Longer numbers may not fit in a SQLite integer."""
 
 Opener = Callable[[], AbstractContextManager[Context]]
 """Opens the database for one request."""
@@ -106,19 +109,24 @@ def _stored_token(file: Path) -> str:
 def http_app(opened: Opener, compact: Compact, token: str, port: int) -> ASGIApp:
     """Return the application that answers requests with the token."""
 
-    async def report(request: Request, tool: str, build: _ReportBuilder) -> JSONResponse:
+    async def report(request: Request, tool: str | None, build: _ReportBuilder) -> JSONResponse:
+        """Answer with what `build` returns, and record the call unless `tool` is None."""
         session = _session(request)
 
         def read() -> dict[str, Any]:
             with opened() as ctx:
                 conversation(ctx, session)  # raises NotFoundError if there is none
-                record_call(ctx, "HTTP", tool, 1)
+                if tool is not None:
+                    record_call(ctx, "HTTP", tool, 1)
                 return build(replace(ctx, conversation_id=session))
 
         return JSONResponse(await run_in_threadpool(read))
 
+    def memory_status(ctx: Context) -> dict[str, Any]:
+        return status_json(status(ctx))
+
     async def memory(request: Request) -> JSONResponse:
-        return await report(request, "memory", lambda ctx: status_json(status(ctx)))
+        return await report(request, "memory", memory_status)
 
     async def memory_details(request: Request) -> JSONResponse:
         return await report(request, "details", lambda ctx: details_json(details(ctx)))
@@ -127,7 +135,7 @@ def http_app(opened: Opener, compact: Compact, token: str, port: int) -> ASGIApp
         # Refuses an unknown session before any work, and records the call.
         await report(request, "compact", lambda _: {})
         await compact(_session(request))
-        return await memory(request)
+        return await report(request, None, memory_status)
 
     app = Starlette(
         routes=[
@@ -151,7 +159,9 @@ class _Guarded:
 
     def __init__(self, app: ASGIApp, token: str, port: int) -> None:
         self.app = app
-        self.hosts = {f"{name}:{port}" for name in (HOST, "localhost")}
+        self.hosts = {f"{name}:{port}" for name in _NAMES}
+        if port == _DEFAULT_PORT:
+            self.hosts.update(_NAMES)
         self.authorization = f"Bearer {token}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,1 +1,1 @@
-"""Observations, reflections, recall: what is remembered, decided by pure functions."""
+"""Observations, reflections, recall: what is remembered, and what the model is shown."""

@@ -23,13 +23,13 @@ _REMARK = re.compile(r" \((?:done|cancelled|moved to [0-9-]+)\)$")
 
 
 def edit(db: sqlite3.Connection, observation_id: int, text: str, clock: Clock) -> int:
-    """Replace an observation by the user's own words. Return the new observation's id.
+    """Replace an observation with the user's own words. Return the new observation's id.
 
     The new observation has all messages of the old one as sources, and no worker may
-    overrule it. It keeps the day, unless the new words name another one, and a plan stays
-    a plan, unless the new words are in the past tense. Any other stance becomes stated.
-    Raises UsageError for text without a word, ConstructError if the observation is
-    superseded.
+    overrule it. It keeps the day (or month, or year), unless the new words name another
+    one, and a plan stays a plan, unless the new words are in the past tense. Any other
+    stance becomes stated. Raises UsageError for text without a word, ConstructError if
+    the observation is superseded.
     """
     content = one_line(storable(text))
     if not words(content):
@@ -86,7 +86,7 @@ def _replace(
     clock: Clock,
     notes: str | None = None,
 ) -> int:
-    """Replace an observation by `changed`, as an edit by the user. Return the new id."""
+    """Replace an observation with `changed`, as an edit by the user. Return the new id."""
     now = to_text(clock.now())
     cycle_id = cycles.insert_edit(db, old.conversation_id, now, notes)
     new = changed._replace(
@@ -105,7 +105,7 @@ def _replace(
     observations.supersede(db, [old.id], cycle_id, now)
     provenance.link_replaced(db, [(new_id, old.id)], Replacement.EDIT, cycle_id)
     provenance.inherit_links(db, old.id, new_id)
-    promote(db, now)
+    promote(db, clock)
     return new_id
 
 
@@ -154,38 +154,61 @@ def in_force(db: sqlite3.Connection, observation_id: int) -> Observation:
 
 
 def _day_meant(old: Observation, content: str, today: date) -> str | None:
-    """Return the day or month that the new text refers to.
+    """Return the day, month or year that the new text refers to.
 
-    That is the old day, unless the new text names another. A day that the old text named
-    too is another one only if the new text leaves the old day out. Words such as "on
-    Friday" that the old text had too keep their meaning from then.
+    That is the old one, unless the new text names another. One that the old text named too
+    is another only if the new text leaves the old one out. Words such as "on Friday" that
+    the old text had too keep their meaning from then.
     """
     observed_on = date.fromisoformat(old.observation_date)
     old_day = old.referenced_date
-    new_days = _days_in(content, today)
-    if old_day in _days_in(content, observed_on):
+    read_as_then = _named(content, observed_on, old_day)
+    if old_day and any(old_day.startswith(when) for when in read_as_then):
         return old_day
-    days_of_old_text = _days_in(old.content, observed_on)
-    known_days = (*days_of_old_text, *_days_in(old.content, today))
-    if others := [day for day in new_days if day not in known_days]:
+    of_old_text = _named(old.content, observed_on, old_day)
+    known = (*of_old_text, *_named(old.content, today, old_day))
+    new = _named(content, today, old_day)
+    if others := [when for when in new if when not in known]:
         return others[0]
-    if new_days and old_day in days_of_old_text:
+    if new and old_day in of_old_text:
         # The new text leaves the old day out, and names another that the old text named too.
-        kept = [day for day in _days_in(content, observed_on) if day in days_of_old_text]
-        return (kept or new_days)[0]
-    if old_day and not new_days:
-        known_months = (*_months_in(old.content), old_day[:7])
-        other_months = [month for month in _months_in(content) if month not in known_months]
-        return other_months[0] if other_months else old_day
+        kept = [when for when in read_as_then if when in of_old_text]
+        return (kept or new)[0]
     return old_day
 
 
-def _days_in(text: str, today: date) -> list[str]:
-    """Return the days that a text written on `today` mentions."""
-    return [day.isoformat() for day in mentioned_days(text, today)]
+def _named(text: str, written_on: date, old_day: str | None) -> list[str]:
+    """Return the days that a text names; if there are none, its months, or else its years.
+
+    A month without a year counts only in place of an old day, and a year only in place of
+    a year: elsewhere, "in June" or "2019" may be no date of the fact.
+    """
+    if days := mentioned_days(text, written_on):
+        return [day.isoformat() for day in days]
+    months: list[str] = []
+    years: list[str] = []
+    for period in named_periods(text):
+        first, length = period.first, (period.last - period.first).days
+        if length > 31 and old_day and len(old_day) == 4:
+            years.append(f"{first.year:04}")
+        elif 0 < length < 31 and not period.yearly:
+            months.append(first.isoformat()[:7])
+        elif 0 < length < 31 and old_day:
+            months.append(_month_meant(first.month, written_on, old_day))
+    return months or years
 
 
-def _months_in(text: str) -> list[str]:
-    """Return the months that a text names without a day, as `2026-03`."""
-    months = [p for p in named_periods(text) if not p.yearly and 0 < (p.last - p.first).days < 31]
-    return [p.first.isoformat()[:7] for p in months]
+def _month_meant(month: int, written_on: date, old_day: str) -> str:
+    """Return the month meant by "in June".
+
+    It is the old one if that is a June. Else it is the next June if the old day is ahead,
+    and the last one if it is past.
+    """
+    if old_day[5:7] == f"{month:02}":
+        return old_day[:7]
+    year = written_on.year
+    if old_day >= written_on.isoformat()[: len(old_day)]:
+        year += month < written_on.month
+    else:
+        year -= month > written_on.month
+    return f"{year:04}-{month:02}"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LEFTOVER_TOKENS = 200
 """Unobserved tokens above which a conversation is observed when it is left or cold."""
 REFLECT_REGARDLESS = 1.5
-"""Factor of the reflector's threshold at which it runs, though it rewrites the prefix."""
+"""Multiple of its threshold at which the reflector runs even though that rewrites the prefix."""
 REGROWTH = 1.25
 """Factor by which the tokens must grow before the next reflection.
 
@@ -36,11 +36,14 @@ class Situation:
     window_tokens: int = 0
     active_tokens: int = 0
     compactable: bool = False
-    """Whether compacting would commit an observation or let messages leave the window."""
+    """Whether compacting would commit an observation or move a watermark."""
     reflect_from: int = 0
     """Active tokens below which no reflection runs, because of the last one's outcome."""
     held: bool = False
-    """Whether observing waits: it was undone, and less than a threshold was said since."""
+    """Whether observing waits.
+
+    It was undone, and less than a threshold's worth has been said since.
+    """
     cold: bool = False
     """Whether the prompt cache has expired."""
     leaving: bool = False
@@ -78,7 +81,8 @@ def compacting_is_due(situation: Situation, thresholds: Thresholds) -> bool:
 def reflecting_is_due(situation: Situation, thresholds: Thresholds) -> bool:
     """Return whether the reflector should run.
 
-    It runs when the prefix is rewritten anyway, or at one and a half thresholds.
+    It runs when the prefix is rewritten anyway, or at one and a half times the
+    threshold.
     """
     if situation.active_tokens < max(thresholds.reflector, situation.reflect_from):
         return False
@@ -98,7 +102,7 @@ def must_wait(situation: Situation, thresholds: Thresholds) -> bool:
 
 
 def is_cold(last_request: datetime | None, life: str | None, now: datetime) -> bool:
-    """Return whether nothing was sent for longer than the prompt cache's lifetime.
+    """Return whether nothing has been sent for longer than the prompt cache lives.
 
     A request in the future was sent before the clock was set back: its distance from now
     counts in the same way.
@@ -119,7 +123,7 @@ def choose_life(user_times: list[datetime]) -> "CacheLife":
     Writing to the cache for an hour costs 0.75 of the input price more than for five
     minutes; a miss costs 1.15 of the input price for the whole prefix. With 200 new tokens
     a turn and a prefix of 5,000, an hour pays once one pause in forty is between five
-    minutes and an hour. One among the times given is taken as a sign.
+    minutes and an hour. One such pause between the times given is enough.
     """
     pauses = [later - earlier for earlier, later in pairwise(sorted(user_times))]
     return "1h" if any(LIVES["5m"] < pause <= LIVES["1h"] for pause in pauses) else "5m"

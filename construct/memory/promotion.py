@@ -1,17 +1,18 @@
 """Store memories: facts kept on request, and facts promoted from observations.
 
-Each fact is stored once. A memory kept on request stays until the user forgets it. A
-promoted memory follows its observation: it is inactive while the observation is
-superseded or withheld, and the memory of the observation that replaced it takes over.
-`promote` does that for all memories, whatever has changed since, and may be called at
-any time: it takes 20 ms for 20,000 of them.
+Of the memories that say the same thing, only one is active. A memory kept on request
+stays until the user forgets it. A promoted memory follows its observation: it is inactive
+while the observation is superseded or withheld, and if another observation repeats it,
+that one's memory takes over. `promote` brings all memories up to date, whatever has
+changed since it last ran, and may be called at any time: it takes 20 ms for 20,000 of
+them.
 """
 
 import re
 import sqlite3
 from collections.abc import Hashable
-from datetime import date
 
+from construct.clock import Clock, to_text
 from construct.errors import ConstructError, UsageError
 from construct.language.dates import referenced_date
 from construct.language.fact_match import fact_key
@@ -54,7 +55,7 @@ _CATEGORY_PATTERNS = {
 
 
 def remember(
-    db: sqlite3.Connection, content: str, category: str | None, origin: str, now: str
+    db: sqlite3.Connection, content: str, category: str | None, origin: str, clock: Clock
 ) -> Memory:
     """Store what the user or the main model wants to keep, and return the memory.
 
@@ -67,7 +68,8 @@ def remember(
     if not words(text):
         raise UsageError("A memory needs at least one word.")
     new = NewMemory(text, one_line(storable(category or "")) or category_of(text), origin)
-    same = _same_in_force(db, new, now)
+    now = to_text(clock.now())
+    same = _same_in_force(db, new, now, clock)
     if same is not None and same.origin != MemoryOrigin.OBSERVATION:
         return same
     memory_id = insert_memory(db, new, now)
@@ -78,11 +80,12 @@ def remember(
     return get_memory(db, memory_id)
 
 
-def promote(db: sqlite3.Connection, now: str) -> None:
+def promote(db: sqlite3.Connection, clock: Clock) -> None:
     """Make promoted memories agree with the observations that are active now.
 
     Runs in the caller's transaction.
     """
+    now = to_text(clock.now())
     without_ground = memories_without_ground(db)
     for memory, observation in without_ground:
         supersede_memory(db, memory.id, observation.superseded_at or now)
@@ -91,27 +94,30 @@ def promote(db: sqlite3.Connection, now: str) -> None:
         if successor is None:
             continue
         promoted = memory_of_observation(db, successor.id)
-        new_id = promoted.id if promoted else _promote(db, successor, now, memory.category)
+        new_id = promoted.id if promoted else _promote(db, successor, clock, memory.category)
         if new_id is not None:
             record_successor(db, memory.id, new_id)
     for memory in memories_to_revive(db):
-        same = _same_in_force(db, memory, memory.created_at)
+        same = _same_in_force(db, memory, memory.created_at, clock)
         if same is None:
             revive_memory(db, memory.id)
         else:
             record_successor(db, memory.id, same.id)
     for observation in unpromoted_observations(db):
-        _promote(db, observation, now)
+        _promote(db, observation, clock)
 
 
 def _active_successor(db: sqlite3.Connection, old: Observation) -> Observation | None:
-    """Return the active observation that finally replaced a superseded one."""
+    """Return the active observation that now says what a superseded one said.
+
+    None if it was only made outdated, undone or dropped.
+    """
     successors = provenance.successors(db, old, lambda o: o.state != "superseded", outdating=False)
     return next((o for o in successors if o.state == "active" and not o.withheld), None)
 
 
 def _promote(
-    db: sqlite3.Connection, o: Observation, now: str, category: str | None = None
+    db: sqlite3.Connection, o: Observation, clock: Clock, category: str | None = None
 ) -> int | None:
     """Store the memory of an observation, and return the memory's id.
 
@@ -121,7 +127,8 @@ def _promote(
     if not category:
         category = "plan" if o.stance == Stance.PLANNED else category_of(o.content)
     new = NewMemory(o.content, category, MemoryOrigin.OBSERVATION, o.id)
-    same = _same_in_force(db, new, now)
+    now = to_text(clock.now())
+    same = _same_in_force(db, new, now, clock)
     memory_id = insert_memory(db, new, now)
     if memory_id is not None and same is not None:
         supersede_memory(db, memory_id, now, same.id)
@@ -129,25 +136,27 @@ def _promote(
 
 
 def _same_in_force(
-    db: sqlite3.Connection, memory: NewMemory | Memory, stored_at: str
+    db: sqlite3.Connection, memory: NewMemory | Memory, stored_at: str, clock: Clock
 ) -> Memory | None:
     """Return the active memory that says the same thing, if there is one."""
-    fact = _fact_of(db, memory, stored_at)
+    fact = _fact_of(db, memory, stored_at, clock)
     words = index_words(memory.content)
     content_words = [word for word in words if word not in NOTE_STOP_WORDS] or words
     any_word = " OR ".join(f'"{word}"' for word in content_words[:_MAX_WORDS])
     candidates = memories_in_force_like(db, any_word, _CANDIDATES)
-    return next((m for m in candidates if _fact_of(db, m, m.created_at) == fact), None)
+    return next((m for m in candidates if _fact_of(db, m, m.created_at, clock) == fact), None)
 
 
-def _fact_of(db: sqlite3.Connection, memory: NewMemory | Memory, stored_at: str) -> Hashable:
+def _fact_of(
+    db: sqlite3.Connection, memory: NewMemory | Memory, stored_at: str, clock: Clock
+) -> Hashable:
     """Return a key that is equal for memories that say the same thing."""
     if memory.observation_id is not None:
         o = observations.observation(db, memory.observation_id)
         return fact_key(memory.content, o.observation_date, o.referenced_date)
-    stored_on = stored_at[:10]
-    day = referenced_date(memory.content, date.fromisoformat(stored_on))
-    return fact_key(memory.content, stored_on, day.isoformat() if day else None)
+    stored_on = clock.day(stored_at)
+    day = referenced_date(memory.content, stored_on)
+    return fact_key(memory.content, stored_on.isoformat(), day.isoformat() if day else None)
 
 
 def category_of(content: str) -> str:

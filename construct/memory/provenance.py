@@ -123,12 +123,15 @@ def _origin_events(
         yield LifeEvent(o.created_at, "joined", text)
     else:
         yield LifeEvent(o.created_at, "noted", f"by {_cycle_name(cycle)}")
-    replaced = provenance.replaced_observations(db, o.id)
-    for old in replaced:
-        yield LifeEvent(o.committed_at or o.created_at, "replaced", f"{old.id}: {old.content}")
-    verifier = provenance.checked_by(db, cycle.id)
-    if verifier and (o.generation or replaced):
-        yield LifeEvent(o.created_at, "checked", f"by {verifier}")
+    checked_cycles = {cycle.id: cycle} if o.generation else {}
+    for old in provenance.replaced_observations(db, o.id):
+        assert old.superseded_at is not None
+        assert old.superseded_by is not None
+        yield LifeEvent(old.superseded_at, "replaced", f"{old.id}: {old.content}")
+        checked_cycles[old.superseded_by] = cycles.get_cycle(db, old.superseded_by)
+    for checked in checked_cycles.values():
+        if verifier := provenance.checked_by(db, checked.id):
+            yield LifeEvent(_ended_at(checked), "checked", f"by {verifier}")
 
 
 def _later_events(db: sqlite3.Connection, o: Observation) -> Iterator[LifeEvent]:
@@ -155,8 +158,7 @@ def _later_events(db: sqlite3.Connection, o: Observation) -> Iterator[LifeEvent]
 
 def _succession_event(successor: Successor) -> LifeEvent:
     """Return how an observation was replaced by its successor."""
-    cycle = successor.cycle
-    at = cycle.finished_at or cycle.started_at
+    at = _ended_at(successor.cycle)
     newer = f"{successor.observation.id}: {successor.observation.content}"
     match successor.relation:
         case Replacement.EDIT:
@@ -174,6 +176,10 @@ _WORKERS = {
     CycleKind.EDIT: "your edit",
     CycleKind.GRAPH: "the graph",
 }
+
+
+def _ended_at(cycle: Cycle) -> str:
+    return cycle.finished_at or cycle.started_at
 
 
 def _taken_back(cycle: Cycle) -> str:

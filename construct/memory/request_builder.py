@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from construct import prompts, tokens
-from construct.clock import from_text, to_text
+from construct.clock import from_text
 from construct.config import Settings
 from construct.llm.types import CacheLife, File, Model, Request, Text, Tool
 from construct.memory import policy
@@ -82,8 +82,8 @@ class RequestBuilder:
             situation, self.config.thresholds
         )
         if is_due and not uncommitted_below(db, conversation_id):
-            now = to_text(self.settings.clock.now())
-            compact(db, conversation_id, self.config.retained, self.config.frame, now)
+            config = self.config
+            compact(db, conversation_id, config.retained, config.frame, config.clock)
         elif situation.cold:
             take_in(db, conversation_id, self.config.frame)
 
@@ -164,10 +164,11 @@ class RequestBuilder:
         Once turns are left out, every request begins differently. Then the last cache mark
         is removed, since its cache entry would be written and never read.
         """
-        system = self._system()
+        system, tools, ambient = self._system(), self._tools(), render(turn_context)
         window = self.model.context_window
         reply_tokens = min(_MAX_REPLY_TOKENS, window // _MAX_REPLY_SHARE)
-        fixed_tokens = sum(tokens.count(part.text) for part in system)
+        fixed_tokens = sum(tokens.count(part.text) for part in system) + tokens.count(ambient)
+        fixed_tokens += sum(map(context.tool_tokens, tools))
         for block in blocks:
             fixed_tokens += sum(o.token_count for o in block)
         factor = token_factor(db, self.model.name)
@@ -177,9 +178,9 @@ class RequestBuilder:
             system,
             blocks,
             shown,
-            render(turn_context),
+            ambient,
             self.settings.clock,
-            tools=self._tools(),
+            tools=tools,
             life=life,
             max_tokens=reply_tokens,
             files=self._files(db, shown, unstored_files),

@@ -8,7 +8,7 @@ from datetime import date
 from math import ceil
 from typing import Any
 
-from construct.clock import to_text
+from construct.clock import from_text
 from construct.errors import ConstructError
 from construct.llm.types import Tool, ToolResult, ToolUse
 from construct.memory.config import MemoryConfig
@@ -207,7 +207,13 @@ class ToolBox:
         shown = messages[(page - 1) * _PAGE : page * _PAGE]
         self.keep_items(ContextItem(Way.SOURCE, ItemKind.MESSAGE, m.id) for m in shown)
         pages = max(1, ceil(len(messages) / _PAGE))
-        return "\n".join([*map(_message_line, shown), f"(page {page} of {pages})"])
+        lines = [self._message_line(m) for m in shown]
+        return "\n".join([*lines, f"(page {page} of {pages})"])
+
+    def _message_line(self, m: Message) -> str:
+        clock = self.config.clock
+        when = clock.local(from_text(m.created_at)).strftime("%Y-%m-%d %H:%M")
+        return f"message {m.id}, {when} {m.role}: {_cut(escape(m.text))}"
 
     def _remember(self, db: sqlite3.Connection, content: str, category: object) -> str:
         with transaction(db):
@@ -216,7 +222,7 @@ class ToolBox:
                 content,
                 str(category) if category else None,
                 MemoryOrigin.ASSISTANT,
-                to_text(self.config.clock.now()),
+                self.config.clock,
             )
         return f"Kept as memory:{kept.id}: {kept.content}"
 
@@ -251,10 +257,6 @@ def _messages_behind(db: sqlite3.Connection, observation_id: int) -> list[Messag
     return [
         m for m in trace_observation(db, observation_id).messages if not (m.withheld or m.left_out)
     ]
-
-
-def _message_line(m: Message) -> str:
-    return f"message {m.id}, {m.created_at[:16]} {m.role}: {_cut(escape(m.text))}"
 
 
 def _cut(text: str) -> str:

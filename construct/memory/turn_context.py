@@ -18,7 +18,7 @@ from construct.memory.shown import forks
 from construct.memory.shown.escaping import inline
 from construct.store import observations
 from construct.store.conversations import get_conversation, get_watermarks
-from construct.store.messages import live_ids
+from construct.store.messages import LAST, live_ids
 from construct.store.reply_context import ContextItem, forgotten_items
 from construct.store.search import Filters
 from construct.store.shown import shown_ids
@@ -75,7 +75,9 @@ def gather(
     clock = config.clock
     conversation = get_conversation(db, conversation_id)
     marks = get_watermarks(db, conversation_id)
-    last_messages = forks.last_messages(db, conversation_id, 2)
+    # A message that is answered again is stored already.
+    until = min(answering) - 1 if answering else LAST
+    last_messages = forks.last_messages(db, conversation_id, 2, until)
     recalled: list[Hit] = []
     if text.strip():
         window = live_ids(db, conversation_id, marks.window)

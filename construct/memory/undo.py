@@ -105,7 +105,7 @@ def _undo(db: sqlite3.Connection, clock: Clock) -> Undone:
     is_done = False
     while not is_done and (cycle := newest_cycle(db)):
         is_done = reverting.has_changed(db, cycle.id)
-        reverted.append(_revert(db, cycle, to_text(clock.now())))
+        reverted.append(_revert(db, cycle, clock))
         if cycle.kind == CycleKind.GRAPH and reverting.any_but_graph_changed(db):
             is_done = False
     if not reverted:
@@ -118,7 +118,8 @@ def _undo(db: sqlite3.Connection, clock: Clock) -> Undone:
     )
 
 
-def _revert(db: sqlite3.Connection, cycle: Cycle, now: str) -> Undone:
+def _revert(db: sqlite3.Connection, cycle: Cycle, clock: Clock) -> Undone:
+    now = to_text(clock.now())
     made = reverting.made_by(db, cycle.id)
     superseded = reverting.superseded_by(db, cycle.id)
     given_back = forget_requests.withheld_by(db, cycle.id)
@@ -139,7 +140,7 @@ def _revert(db: sqlite3.Connection, cycle: Cycle, now: str) -> Undone:
         descent = None if conversation_id is None else reach(db, "conversation", conversation_id)
         base_tokens = active_tokens(db, descent)
     reverting.mark_reverted(db, cycle.id, now, last_message, base_tokens)
-    promote(db, now)
+    promote(db, clock)
     return Undone(
         cycle=cycles.get_cycle(db, cycle.id),
         deactivated=tuple(observations(db, made)),

@@ -1,6 +1,7 @@
 """The agenda: list what is ahead, mark it as done or cancelled, move it, export a calendar."""
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from datetime import date
 from construct.clock import Clock
 from construct.errors import NotFoundError, UsageError
 from construct.language.dates import mentioned_days
-from construct.language.named_periods import named_periods
+from construct.language.named_periods import whole_period
 from construct.language.periods import Period, is_when, period
 from construct.memory import corrections
 from construct.memory.agenda import AgendaItem, read_agenda
@@ -25,6 +26,7 @@ from construct.store.records import Observation
 from construct.vocabulary import Settled
 
 _DIGEST_LENGTH = 16
+_BEFORE_PERIOD = re.compile(r"(?i)^(?:to|in) ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Agenda:
     not_compacted: int = 0
     """Messages of the current conversation whose plans are not among the items yet.
 
-    0 while the memory does not learn: then they will not be.
+    0 while nothing is learned, since their plans would never be added.
     """
 
 
@@ -117,9 +119,9 @@ def parse_day(text: str, clock: Clock) -> str:
     days = mentioned_days(words, today) or mentioned_days(f"on {words.capitalize()}", today)
     if days:
         return days[0].isoformat()
-    for named in named_periods(f"in {words}", today):
-        if not named.yearly and named.last >= today:
-            return _stored(named)
+    named = whole_period(_BEFORE_PERIOD.sub("", words), today)
+    if named is not None and not named.yearly and named.last >= today:
+        return _stored(named)
     raise UsageError(
         f"Not a date: {words[:40]}\n"
         "Give a day (2026-03-05, friday, in 3 days), a month (2026-03) or a year."

@@ -53,13 +53,13 @@ class DayCost:
     """What one day cost in US dollars, without calls of unknown price."""
 
     date: date
-    talk_usd: float
+    chat_usd: float
     memory_usd: float
 
     @property
     def total_usd(self) -> float:
         """The cost of replies and memory work together."""
-        return self.talk_usd + self.memory_usd
+        return self.chat_usd + self.memory_usd
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ class CostReport:
     today: Sequence[UsageLine]
     days: Sequence[DayCost]
     """Oldest first."""
-    spent_on_talk: float
-    """US dollars for the conversations that still exist, memory work included."""
+    spent_on_conversations: float
+    """US dollars for the replies in conversations that still exist, and for all memory work."""
     instead: Estimate | None
     """None if no price is known or everything is free."""
 
@@ -91,15 +91,15 @@ def cost_report(ctx: Context) -> CostReport:
 
 def cost_by_day(spent: Iterable[Spent], clock: Clock) -> list[DayCost]:
     """Return what calls of known price cost by day in the user's time zone, oldest first."""
-    talk_usd: defaultdict[date, float] = defaultdict(float)
+    chat_usd: defaultdict[date, float] = defaultdict(float)
     memory_usd: defaultdict[date, float] = defaultdict(float)
     for call in spent:
         if call.cost_usd is None:
             continue
-        usd = talk_usd if call.purpose == Purpose.CHAT else memory_usd
+        usd = chat_usd if call.purpose == Purpose.CHAT else memory_usd
         usd[clock.day(call.created_at)] += call.cost_usd
-    days = sorted(talk_usd.keys() | memory_usd.keys())
-    return [DayCost(day, talk_usd[day], memory_usd[day]) for day in days]
+    days = sorted(chat_usd.keys() | memory_usd.keys())
+    return [DayCost(day, chat_usd[day], memory_usd[day]) for day in days]
 
 
 @dataclass(slots=True)

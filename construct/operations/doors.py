@@ -1,4 +1,4 @@
-"""What other programs can read over MCP and HTTP, and a record of what they asked for.
+"""What other programs can read over MCP and HTTP, and a record of their calls.
 
 They can read what recall could find: nothing that was withheld, forgotten, undone, left
 out of requests or said in private.
@@ -124,18 +124,19 @@ def agenda(ctx: Context, allowed: Access) -> Agenda:
 
 
 def current(ctx: Context, allowed: Access) -> list[Observation]:
-    """Return the active observations that a client may read, oldest first.
+    """Return the most urgent active observations that a client may read, oldest first.
 
-    These are the most urgent ones that fit three quarters of the observation budget.
+    As many as fit three quarters of the observation budget.
     """
     scope = _filters(ctx, allowed).descent
-    ids = packed(observations.by_urgency(ctx.db, scope), ctx.memory.thresholds.budget)
-    readable = [
-        o
-        for o in observations.observations(ctx.db, ids)
-        if _is_allowed(ctx, allowed, (ItemKind.OBSERVATION, o.id))
-    ]
-    return sorted(readable, key=lambda o: (o.observation_date, o.id))
+    readable = (
+        (observation_id, tokens)
+        for observation_id, tokens in observations.by_urgency(ctx.db, scope)
+        if _is_allowed(ctx, allowed, (ItemKind.OBSERVATION, observation_id))
+    )
+    ids = packed(readable, ctx.memory.thresholds.budget)
+    shown = observations.observations(ctx.db, ids)
+    return sorted(shown, key=lambda o: (o.observation_date, o.id))
 
 
 @dataclass(frozen=True, slots=True)

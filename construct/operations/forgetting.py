@@ -123,7 +123,7 @@ def keep_requested(ctx: Context, question: ForgetQuestion) -> None:
     """Keep what was asked to be forgotten: the model is shown it again."""
     with transaction(ctx.db):
         forget_requests.restore(ctx.db, question.cycle_id)
-        promote(ctx.db, to_text(ctx.clock.now()))
+        promote(ctx.db, ctx.clock)
 
 
 def leave_withheld(ctx: Context, question: ForgetQuestion) -> None:

@@ -82,7 +82,7 @@ def diff(ctx: Context, since: str, until: str | None = None) -> Diff:
 
 
 def _known_at(ctx: Context, moment: str) -> list[Observation]:
-    """Return the observations that were active, or are still pending, at a stored time."""
+    """Return what was active at a stored time, and what was made by then but is still pending."""
     pending = [
         o
         for o in observations.unsuperseded(ctx.db)

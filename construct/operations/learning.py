@@ -146,8 +146,8 @@ async def _step(companion: Companion, conversation_id: int) -> Observed | None:
             f"conversation {conversation_id} is being observed by another process. Try again later"
         )
         return Observed(stopped=reason)
-    unread_before = await store.call(backlog.unread, conversation_id)
-    if not unread_before:
+    unobserved_before = await store.call(backlog.count_unobserved, conversation_id)
+    if not unobserved_before:
         return None
     observations = await worker.catch_up_passed(conversation_id)
     if observations is None:
@@ -155,7 +155,7 @@ async def _step(companion: Companion, conversation_id: int) -> Observed | None:
         revived = await store.call(_revive, conversation_id, batch_tokens(model))
         if revived is not None:
             observations = await worker.catch_up(conversation_id, revived.until)
-    messages = unread_before - await store.call(backlog.unread, conversation_id)
+    messages = unobserved_before - await store.call(backlog.count_unobserved, conversation_id)
     if not messages:
         return Observed(
             stopped=f"conversation {conversation_id} could not be observed. Run `construct doctor`"

@@ -17,7 +17,7 @@ from construct.operations.moments import parse_moment
 from construct.references import Reference
 from construct.store import graph as graph_rows
 from construct.store import memories, messages, observations, provenance
-from construct.store.backlog import unread
+from construct.store.backlog import count_unobserved
 from construct.store.database import transaction
 from construct.store.records import Memory, Message, Observation
 from construct.vocabulary import ItemKind, MemorySetting, Role, Scope
@@ -38,7 +38,7 @@ class MemoryList:
     """Whether this is an earlier state of the memory."""
     homes: Mapping[int | None, int | None] = field(default_factory=dict)
     """Conversations of the observations that memories were promoted from, by observation."""
-    unread: int = 0
+    unobserved: int = 0
     """Imported messages that have not been observed. Counted only for an empty list that
     nothing else explains."""
     setting: str = MemorySetting.ON
@@ -79,9 +79,7 @@ def list_memory(
     moment = to_text(as_of_time)
     then_known = [_as_of(o, moment) for o in _known_at(ctx, moment, include_all)]
     then_kept = [
-        _as_of(m, moment)
-        for m in memories.list_memories(ctx.db, include_superseded=True)
-        if m.created_at <= moment
+        _as_of(m, moment) for m in provenance.memories_not_undone(ctx.db) if m.created_at <= moment
     ]
     if not include_all:
         then_kept = [m for m in then_kept if m.superseded_at is None]
@@ -144,7 +142,7 @@ def _filtered(
         today=today,
         is_past=is_past,
         homes={o.id: o.conversation_id for o in origins},
-        unread=0 if is_explained else unread(ctx.db),
+        unobserved=0 if is_explained else count_unobserved(ctx.db),
         setting=ctx.settings.memory,
     )
 
@@ -173,7 +171,7 @@ def show(ctx: Context, reference: Reference) -> Observation | Message | StoredMe
 
 def graph(ctx: Context, name: str = "") -> reading.Tree:
     """Return the graph around a name, by default the user. Raises NotFoundError."""
-    return reading.neighbours(ctx.db, name or USER)
+    return reading.neighbours(ctx.db, name or USER, ctx.clock)
 
 
 def entities(ctx: Context) -> list[graph_rows.Entity]:
@@ -185,8 +183,7 @@ def remember(ctx: Context, text: str, category: str | None = None) -> StoredMemo
     """Store a memory in the user's words. Raises UsageError."""
     ctx.settings.require_learning()
     with transaction(ctx.db):
-        now = to_text(ctx.clock.now())
-        return StoredMemory(promotion.remember(ctx.db, text, category, Role.USER, now))
+        return StoredMemory(promotion.remember(ctx.db, text, category, Role.USER, ctx.clock))
 
 
 def correctable(ctx: Context, reference: Reference) -> Observation:

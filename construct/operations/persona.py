@@ -7,8 +7,8 @@ from construct.operations.user_files import ensure_user_file
 from construct.prompts import prompt
 
 _NOTE = """\
-<!-- This is how your companion talks: its name, its tone, its language. What you save counts
-from the next message. To go back to the one that comes with Construct, delete this file:
+<!-- This is how your companion talks: its name, its tone, its language. Your changes take
+effect with the next message. To go back to the persona that comes with Construct, delete this file:
 {path}
 This comment is not sent to the model. -->
 

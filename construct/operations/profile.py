@@ -49,7 +49,10 @@ class Subject:
 
 
 def profile(ctx: Context) -> list[Subject]:
-    """Return what is known about the user: categories first, then the most mentioned names.
+    """Return what is known about the user, by subject.
+
+    The usual categories come first, then names, the most mentioned first, then the user's
+    own categories.
 
     A line goes to the first name it mentions that other lines mention too, or else to the
     category it belongs to.

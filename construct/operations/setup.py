@@ -26,6 +26,8 @@ ANTHROPICS_URL = "https://api.anthropic.com"
 NOTEBOOK = Notebook.name
 ON_THIS_MACHINE = frozenset(kind.source for kind in servers.KINDS)
 """The values of `FoundModel.source` for servers on this machine."""
+CREDENTIALS_ELSEWHERE = "credentials"
+"""Stands for credentials in the environment or in a trusted `.env`."""
 _TEST_PROMPT = "Say hello in one short sentence."
 _TEST_ANSWER_TOKENS = 64
 
@@ -76,18 +78,18 @@ class SavedChoice:
     advice: str
     """What the user should know about the model's window; may be empty."""
     config_file: Path
-    is_overridden: bool
-    """Whether credentials or a model set elsewhere take precedence over the choice."""
+    overridden_by: str | None
+    """What takes precedence over the choice: a setting by its name, or CREDENTIALS_ELSEWHERE."""
 
 
 def within_reach(settings: Settings, environ: Mapping[str, str] = os.environ) -> Reach:
     """Return what is configured, and the models of servers found on this machine."""
     provider = named_provider(settings)
     model = NOTEBOOK
-    if provider is Provider.LOCAL:
-        model = settings.model or "local"
+    if provider is Provider.LOCAL and settings.local_model is not None:
+        model = f"local:{settings.local_model.stem}"
     elif provider is Provider.ANTHROPIC and settings.has_credentials:
-        model = settings.model or main_model()
+        model = settings.model or _model_if_unnamed(settings)
     origin = None
     if any(environ.get(name, "").strip() for name in CREDENTIALS):
         origin = CredentialOrigin.ENVIRONMENT
@@ -104,16 +106,27 @@ def all_models(settings: Settings, environ: Mapping[str, str] = os.environ) -> l
             FoundModel(name, ANTHROPICS_URL, ANTHROPIC, model_info(name).window, vision=True)
             for name in known_models()
         ]
-    elif settings.base_url is not None:
-        key = settings.api_key or settings.auth_token
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        found += servers.list_models(settings.base_url, headers)
+    found += _models_of_own_server(settings)
     known = {(model.server, model.name) for model in found}
     found += [m for m in servers.look(environ) if (m.server, m.name) not in known]
     if settings.local_model is not None:
         path = settings.local_model
         found.append(FoundModel(f"local:{path.stem}", str(path), GGUF))
     return found
+
+
+def _models_of_own_server(settings: Settings) -> list[FoundModel]:
+    """Return the models of the configured server; none if it is Anthropic's."""
+    if settings.base_url is None or settings.base_url == ANTHROPICS_URL:
+        return []
+    key = settings.api_key or settings.auth_token
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    return servers.list_models(settings.base_url, headers)
+
+
+def _model_if_unnamed(settings: Settings) -> str:
+    """Return the model that replies if CONSTRUCT_MODEL names none."""
+    return next((m.name for m in _models_of_own_server(settings)), main_model())
 
 
 def choose_server(url: str, model: str | None = None, key: str | None = None) -> ModelChoice:
@@ -125,7 +138,10 @@ def choose_server(url: str, model: str | None = None, key: str | None = None) ->
     listed = servers.list_models(url, headers)
     if model is None:
         if not listed:
-            raise ConstructError(f"No model answers at {url}. Check the address and the server.")
+            raise ConstructError(
+                f"{url} did not list any models.\n"
+                "Check the address and the key, or name a model with --use."
+            )
         model = listed[0].name
     else:
         model = next((m.name for m in listed if m.answers_to(model)), model)
@@ -159,7 +175,12 @@ def choose_named(
         return choose_notebook()
     found = [model for model in servers.look(environ) if model.answers_to(name)]
     if name.lower().endswith(".gguf") and not found:
-        path = Path(name).expanduser().absolute()
+        try:
+            path = Path(name).expanduser().absolute()
+        except RuntimeError as error:
+            raise UsageError(
+                f"{name} begins with the home folder of an unknown user. Correct it."
+            ) from error
         chosen = {"CONSTRUCT_PROVIDER": Provider.LOCAL, "CONSTRUCT_LOCAL_MODEL": str(path)}
         return ModelChoice(f"local:{path.stem}", None, chosen)
     if len(found) > 1:
@@ -209,11 +230,22 @@ async def save(
         changes = {**removed, **choice.settings, WRITTEN_BY_SETUP: ",".join(choice.settings)}
     write_settings(path, changes)
     current = load_settings(environ, db=settings.db)
-    if choice.is_model_only:
-        is_overridden = current.model != choice.model
-    else:
-        is_overridden = not current.is_chosen_by_setup
-    return SavedChoice(choice, answer, advice, path, is_overridden)
+    return SavedChoice(choice, answer, advice, path, _overriding(current, choice))
+
+
+def _overriding(current: Settings, choice: ModelChoice) -> str | None:
+    """Return what takes precedence over a choice that has been saved."""
+    if not (choice.is_model_only or current.is_chosen_by_setup):
+        return CREDENTIALS_ELSEWHERE
+    provider = Provider(choice.settings.get("CONSTRUCT_PROVIDER", Provider.ANTHROPIC))
+    if named_provider(current) is not provider:
+        return "CONSTRUCT_PROVIDER"
+    if provider is Provider.ANTHROPIC and current.model not in {None, choice.model}:
+        return "CONSTRUCT_MODEL"
+    file = choice.settings.get("CONSTRUCT_LOCAL_MODEL")
+    if file is not None and str(current.local_model) != file:
+        return "CONSTRUCT_LOCAL_MODEL"
+    return None
 
 
 def config_file(settings: Settings) -> Path:
@@ -223,8 +255,8 @@ def config_file(settings: Settings) -> Path:
 
 def _settings_with(settings: Settings, choice: ModelChoice) -> Settings:
     chosen = choice.settings
-    if not chosen.keys() & set(CREDENTIALS) and "CONSTRUCT_PROVIDER" not in chosen:
-        return replace(settings, model=chosen.get("CONSTRUCT_MODEL"))
+    if choice.is_model_only:
+        return replace(settings, provider="auto", model=choice.model)
     local = chosen.get("CONSTRUCT_LOCAL_MODEL")
     return replace(
         settings,

@@ -18,8 +18,7 @@ from construct.memory.cycles.situation import (
 from construct.memory.policy import Situation
 from construct.memory.shown.forks import inherited_window, reach, watermarks_and_counts
 from construct.operations.context import Context
-from construct.store import cycles, messages, observations, purge
-from construct.store.backlog import unread
+from construct.store import backlog, cycles, messages, observations, purge
 from construct.store.conversations import (
     ConversationSummary,
     conversation_summary,
@@ -77,8 +76,8 @@ class Work:
 
     It depends on how the last one ended; 0 if there was none.
     """
-    reflector_undone: bool = False
-    """Whether the last reflection was undone."""
+    last_reflection: CycleStatus | None = None
+    """How the last reflection ended; None if there was none."""
     spent_usd: float = 0.0
     """What memory work has cost today."""
     limit_usd: float = 0.0
@@ -159,12 +158,12 @@ def status(ctx: Context) -> Status:
     )
 
 
-def count_unread(ctx: Context) -> int:
+def count_unobserved(ctx: Context) -> int:
     """Return how many imported messages have not been observed.
 
     Takes about a second for a million messages.
     """
-    return unread(ctx.db)
+    return backlog.count_unobserved(ctx.db)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +250,7 @@ def _work(ctx: Context) -> Work:
         work,
         held_tokens=held_tokens(db, here, config),
         reflect_from=reflect_from(db, here, config),
-        reflector_undone=last is not None and last.status == CycleStatus.REVERTED,
+        last_reflection=None if last is None else CycleStatus(last.status),
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 from construct.errors import UsageError
 from construct.operations.context import Context
 from construct.store.attachments import attachment_data, get_attachment
-from construct.store.backlog import unread
+from construct.store.backlog import count_unobserved
 from construct.store.output_file import (
     explaining,
     refuse_database,
@@ -23,7 +23,7 @@ from construct.store.transfer.importing import import_file as import_into
 if TYPE_CHECKING:
     from construct.attachments import Attachment
 
-__all__ = ["FORMATS", "READING"]  # re-exported for the doors
+__all__ = ["FORMATS", "READING"]  # re-exported for the command line and the chat
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Imported:
     """What an import added."""
 
     report: ImportReport
-    is_unread: bool
+    is_unobserved: bool
     """Whether `construct observe` would learn from imported messages."""
 
 
@@ -97,7 +97,9 @@ def import_file(
     if file.exists() and database.exists() and file.samefile(database):
         raise UsageError(f"{file} is the database itself. There is nothing to import from it.")
     report = import_into(ctx.db, file, ctx.clock, progress)
-    return Imported(report, ctx.settings.learns and bool(report.messages and unread(ctx.db)))
+    return Imported(
+        report, ctx.settings.learns and bool(report.messages and count_unobserved(ctx.db))
+    )
 
 
 def _refuse_to_replace(ctx: Context, target: Path, force: bool) -> None:

@@ -26,6 +26,6 @@ def ensure_user_file(path: Path, content: str, setting: str) -> None:
         pass
     except OSError as error:
         raise ConstructError(
-            f"{path} cannot be written: {error.strerror or error}.\n"
+            f"Cannot write to {path}: {error.strerror or error}.\n"
             f"Check the folder and the disk, or name another file with {setting}."
         ) from error

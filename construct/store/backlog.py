@@ -41,7 +41,7 @@ WITH scope AS (
     SELECT id,
            ifnull((SELECT max(last) FROM passed WHERE conversation_id = scope.id), 0) + 1, 1 << 62
     FROM scope
-), unread AS (
+), unobserved AS (
     SELECT m.id, m.conversation_id, m.token_count, m.created_at FROM gaps CROSS JOIN messages AS m
     ON m.conversation_id = gaps.conversation_id AND m.id BETWEEN first AND last AND m.archived
 ), stopped AS (
@@ -55,14 +55,14 @@ WITH scope AS (
         SELECT 1 FROM cycles WHERE conversation_id = t.id AND kind = 'observer'
         AND status = 'reverted' AND last_message_id >= m.id)
 ), waiting AS (
-    SELECT * FROM unread UNION ALL SELECT * FROM stopped
+    SELECT * FROM unobserved UNION ALL SELECT * FROM stopped
 )
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """How many messages and tokens of one conversation are still unread."""
+    """How many messages and tokens of one conversation are still unobserved."""
 
     conversation_id: int
     messages: int
@@ -70,9 +70,9 @@ class Backlog:
 
 
 def backlogs(db: sqlite3.Connection, since: str = "") -> list[Backlog]:
-    """Return the conversations with unread messages, oldest first.
+    """Return the conversations with unobserved messages, oldest first.
 
-    Those whose last unread message is older than `since`, a stored time, are left out.
+    Those whose last unobserved message is older than `since`, a stored time, are left out.
     """
     rows = db.execute(
         f"""{_WAITING} SELECT conversation_id, count(*), sum(token_count) FROM waiting
@@ -82,31 +82,31 @@ def backlogs(db: sqlite3.Connection, since: str = "") -> list[Backlog]:
     return [Backlog(*row) for row in rows]
 
 
-def unread(db: sqlite3.Connection, conversation_id: int | None = None) -> int:
-    """Return how many messages of one conversation, or of all of them, are unread."""
+def count_unobserved(db: sqlite3.Connection, conversation_id: int | None = None) -> int:
+    """Return how many imported messages of one conversation, or of all, are unobserved."""
     scope = {"from": 0, "to": LAST} if conversation_id is None else _only(conversation_id)
     return scalar(db, f"{_WAITING} SELECT count(*) FROM waiting", scope)
 
 
-def unread_below_mark(db: sqlite3.Connection, conversation_id: int) -> list[Message]:
-    """Return the oldest unread messages below the `observed` watermark, at most a batch.
+def unobserved_below_mark(db: sqlite3.Connection, conversation_id: int) -> list[Message]:
+    """Return the oldest unobserved messages below the `observed` watermark, at most a batch.
 
     They end before the next message that is not archived.
     """
     rows = db.execute(
-        f"""{_WAITING} SELECT {columns(Message, "m")} FROM unread
-            JOIN messages AS m ON m.id = unread.id
+        f"""{_WAITING} SELECT {columns(Message, "m")} FROM unobserved
+            JOIN messages AS m ON m.id = unobserved.id
             WHERE m.id <= :observed AND m.id < ifnull((
                 SELECT min(id) FROM messages WHERE conversation_id = :to AND archived = 0 AND id > (
-                    SELECT min(id) FROM unread)), 1 << 62)
+                    SELECT min(id) FROM unobserved)), 1 << 62)
             ORDER BY m.id LIMIT {_BATCH_LIMIT}""",
         {**_only(conversation_id), "observed": get_watermarks(db, conversation_id).observed},
     )
     return [Message(*row) for row in rows]
 
 
-def unread_above_mark(db: sqlite3.Connection, conversation_id: int) -> list[int]:
-    """Return the ids of the unread messages above the `observed` watermark, oldest first."""
+def unobserved_above_mark(db: sqlite3.Connection, conversation_id: int) -> list[int]:
+    """Return the ids of the unobserved messages above the `observed` watermark, oldest first."""
     return column(
         db,
         f"{_WAITING} SELECT id FROM waiting WHERE id > :observed ORDER BY id",

@@ -69,8 +69,9 @@ def enter_conversation(db: sqlite3.Connection, conversation_id: int) -> None:
 def current_conversation(db: sqlite3.Connection) -> int | None:
     """Return the id of the conversation the user was last in, or None.
 
-    If none is recorded, or it was deleted, this is the one with the newest message.
-    Conversations that were imported and never continued do not count.
+    If none is recorded, or it was deleted, this is the one with the newest message; an
+    empty conversation counts by when it was created. Conversations that were imported and
+    never continued do not count.
     """
     recorded = """SELECT id FROM conversations
               WHERE id = (SELECT value FROM meta WHERE name = ?)"""
@@ -179,7 +180,11 @@ def set_fork(
     at_message_id: int | None,
     window_message_id: int | None,
 ) -> None:
-    """Make a conversation a fork of another, from a message onwards, with its window."""
+    """Make a conversation a fork of another.
+
+    It begins after the message `at_message_id`, and the window that it inherits begins
+    after `window_message_id`.
+    """
     db.execute(
         """UPDATE conversations SET parent_id = ?, forked_at_message_id = ?,
            forked_window_message_id = ? WHERE id = ?""",
@@ -233,7 +238,7 @@ def set_watermark(
 def idle_with_unobserved(
     db: sqlite3.Connection, since: str, until: str, tokens: int, exclude: int | None
 ) -> list[int]:
-    """Return the conversations without a request between two times that need observing.
+    """Return the ids of conversations with memory work left, but no request between two times.
 
     They have more than `tokens` unobserved tokens, or pending observations.
     """

@@ -122,8 +122,8 @@ def start_cycle(
 ) -> int | None:
     """Store a running cycle owned by this process and return its id.
 
-    `span` is the first and last message id it reads. Returns None while another process
-    runs a cycle of that kind for the conversation.
+    `span` is the first and last message id it reads. Returns None while a cycle of that
+    kind runs for the conversation, or if the conversation has been deleted.
     """
     first_message_id, last_message_id = span or (None, None)
     row = {
@@ -140,7 +140,7 @@ def start_cycle(
     }
     try:
         return insert(db, "cycles", row)
-    except sqlite3.IntegrityError:  # the index one_running_cycle
+    except sqlite3.IntegrityError:  # the index one_running_cycle, or no such conversation
         return None
 
 
@@ -180,11 +180,16 @@ def finish_cycle(
 ) -> bool:
     """End a running cycle; returns False if it was no longer running.
 
-    Notes that the user's rules forbid are not stored.
+    Notes that the user's rules forbid are not stored. An abandoned cycle has no notes, so
+    that it ends even while the rules cannot be read.
     """
-    allowed = [note for note in notes or [] if not is_forbidden(db, note)]
-    if is_forbidden(db, error):
-        error = "the error contains words that your rules forbid"
+    allowed: list[str] = []
+    if status == CycleStatus.ABANDONED:
+        error = "it was interrupted"
+    else:
+        allowed = [note for note in notes or [] if not is_forbidden(db, note)]
+        if is_forbidden(db, error):
+            error = "the error contains words that your rules forbid"
     return bool(
         db.execute(
             """UPDATE cycles SET status = ?, finished_at = ?, input_tokens = ?, output_tokens = ?,

@@ -103,7 +103,8 @@ def migrate_copy(copy: sqlite3.Connection, path: Path) -> None:
 def transaction(db: sqlite3.Connection) -> Iterator[None]:
     """Run the block as one write transaction.
 
-    It takes the write lock at once, so that a block that reads first cannot fail later.
+    It takes the write lock at once, so that a block that reads first cannot find the
+    database locked when it writes.
     """
     db.execute("BEGIN IMMEDIATE")
     try:

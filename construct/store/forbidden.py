@@ -1,8 +1,10 @@
 """The user's `never:` rules, applied whenever something is written to the memory.
 
-Every function of the store that writes to the memory calls `is_forbidden` itself, so
-that no caller can forget to. Each connection knows the path of the rules file. The file
-is read on every call, so a rule applies as soon as it is saved, in every process.
+The functions that store observations, memories and the notes of cycles call `is_forbidden`
+themselves, so that no caller can forget to. For titles, tasks and the graph, the callers
+check (memory/cycles/commit.py, memory/graph/storing.py). Each connection knows the path
+of the rules file. The file is read on every call, so a rule applies as soon as it is
+saved, in every process.
 """
 
 import sqlite3

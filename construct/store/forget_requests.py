@@ -38,9 +38,9 @@ def add(
 ) -> None:
     """Store the requests that a cycle heard, and what has to go along with them.
 
-    An observation takes along its sources, the messages behind it and them, and the
-    reflections made from it in the meantime. Each of these messages takes along its replies.
-    Any of them would bring the forgotten words back.
+    An observation takes along its sources, the messages behind all of these, and the
+    reflections made from it in the meantime. A message, named or taken along, takes along
+    its replies. Any of them would bring the forgotten words back.
     """
     named, named_messages = set(observation_ids), set(message_ids)
     sources = with_sources(db, named)
@@ -87,7 +87,7 @@ def not_yet_withheld(db: sqlite3.Connection) -> frozenset[int]:
 
 
 def unanswered(db: sqlite3.Connection) -> list[ForgetRequest]:
-    """Return the requests that the user has not been asked about, ordered by cycle.
+    """Return the applied requests that the user has not answered, ordered by cycle.
 
     What only goes along with something else is left out, such as the messages behind an
     observation that is listed.

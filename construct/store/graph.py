@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 
+from construct.clock import Clock
 from construct.store.records import Memory
 from construct.store.sql import ID_LIST, column, exists, insert, json_ids, scalar, select
 
@@ -42,15 +43,25 @@ class Relation:
     predicate: str
     object_id: int
     memory_id: int
-    since: str
-    """The day it was said or observed."""
+    observed_on: str | None
+    """The day of the observation behind its memory; None if there is no observation."""
+    kept_at: str
+    """When its memory was stored."""
     superseded_at: str | None
     """When it or its memory was superseded."""
+
+    def since(self, clock: Clock) -> str:
+        """Return the day it was observed or kept, in the user's time zone."""
+        return self.observed_on or clock.day(self.kept_at).isoformat()
+
+    def until(self, clock: Clock) -> str | None:
+        """Return the day it was superseded, in the user's time zone."""
+        return clock.day(self.superseded_at).isoformat() if self.superseded_at else None
 
 
 _ENTITIES = "SELECT id, name, type, aliases FROM entities"
 _RELATION = """SELECT r.id, r.subject_id, r.predicate, r.object_id, r.memory_id,
-    coalesce(o.observation_date, substr(m.created_at, 1, 10)),
+    o.observation_date, m.created_at,
     coalesce(r.superseded_at, m.superseded_at)
     FROM relations AS r JOIN memories AS m ON m.id = r.memory_id
     LEFT JOIN observations AS o ON o.id = m.observation_id"""
@@ -172,13 +183,13 @@ def count_unread(db: sqlite3.Connection, after: int = 0) -> int:
 
 
 def unread(db: sqlite3.Connection, limit: int, *, newest: bool = False) -> list[Memory]:
-    """Return memories in force that no graph cycle has read, ordered by id.
+    """Return at most `limit` memories in force that no graph cycle has read.
 
-    At most `limit` of them: the oldest, or the newest.
+    The oldest come first, or the newest.
     """
     direction = "DESC" if newest else "ASC"
     source = f"memories WHERE {_UNREAD} ORDER BY id {direction} LIMIT ?"
-    return sorted(select(db, Memory, source, (limit,)), key=lambda m: m.id)
+    return select(db, Memory, source, (limit,))
 
 
 def mark_read(db: sqlite3.Connection, memory_ids: Iterable[int], cycle_id: int) -> set[int]:

@@ -4,7 +4,7 @@ Each violation is reported as a sentence that says where it is. One invariant ca
 checked afterwards: messages are deleted only when the user forgets them or deletes a
 conversation. Instead, the first and last message of each observer cycle must exist.
 `shown` is checked for pending observations only: superseded ones stay there until the
-next compaction, and are left out when the context is assembled.
+next context is assembled, which removes them.
 """
 
 import json

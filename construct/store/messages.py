@@ -8,7 +8,14 @@ from construct import tokens
 from construct.errors import NotFoundError
 from construct.store.attachments import NewAttachment, add_attachments
 from construct.store.conversations import get_conversation
-from construct.store.records import LEFT_OUT_SQL, REFUSED, REMOVED, Message, Watermarks
+from construct.store.records import (
+    LEFT_OUT_SQL,
+    NOTEBOOK_SQL,
+    REFUSED,
+    REMOVED,
+    Message,
+    Watermarks,
+)
 from construct.store.sql import column, exists, first, insert, new_uid, scalar, select
 from construct.text import storable
 from construct.vocabulary import MessageStatus
@@ -17,6 +24,7 @@ _MESSAGE_OVERHEAD = 4
 """Tokens a message takes in addition to its text: role and separators."""
 _SMALL_MODEL_NOTED = "small model noted"
 """The row of `meta` that exists once `note_small_model` has run."""
+_IS_SENDABLE = f"NOT (withheld OR retried OR {LEFT_OUT_SQL} OR {NOTEBOOK_SQL})"
 LAST = 1 << 62
 """Higher than every message id, for "no upper limit"."""
 
@@ -119,8 +127,7 @@ def count_messages(
     """Count the messages of a conversation itself, without those of its parent."""
     row = db.execute(
         f"""SELECT count(*), count(*) FILTER (WHERE archived = 0 AND id > ?),
-                  count(*) FILTER (
-                      WHERE id > ? AND NOT (archived OR withheld OR retried OR {LEFT_OUT_SQL}))
+                  count(*) FILTER (WHERE archived = 0 AND id > ? AND {_IS_SENDABLE})
            FROM messages WHERE conversation_id = ?""",
         (marks.observed, marks.window, conversation_id),
     ).fetchone()
@@ -132,11 +139,11 @@ def unobserved_and_window_tokens(
 ) -> tuple[int, int]:
     """Return the tokens of a conversation's unobserved messages, and of those in its window.
 
-    SQLite sums them up, so no message text is read.
+    SQLite sums them up, so no message is loaded.
     """
     unobserved, in_window = db.execute(
         f"""SELECT total(token_count) FILTER (WHERE id > ?),
-                  total(token_count) FILTER (WHERE NOT (withheld OR retried OR {LEFT_OUT_SQL}))
+                  total(token_count) FILTER (WHERE {_IS_SENDABLE})
            FROM messages WHERE conversation_id = ? AND archived = 0 AND id > ?""",
         (marks.observed, conversation_id, marks.window),
     ).fetchone()
@@ -156,14 +163,17 @@ def newest_messages(
     until: int = LAST,
     *,
     with_refused: bool = False,
+    with_notebook: bool = False,
 ) -> list[Message]:
     """Return the newest `limit` messages with id <= until that may be sent, oldest first.
 
     `with_refused` adds those that the model declined to answer; `/retry` asks them again.
+    `with_notebook` adds the notebook's replies.
     """
     left_out = f"{LEFT_OUT_SQL} AND stop_reason <> '{REFUSED}'" if with_refused else LEFT_OUT_SQL
     source = f"""messages WHERE conversation_id = ? AND id <= ?
                 AND NOT archived AND NOT withheld AND NOT retried AND NOT ({left_out})
+                {"" if with_notebook else f"AND NOT {NOTEBOOK_SQL}"}
                 ORDER BY id DESC LIMIT ?"""
     return select(db, Message, source, (conversation_id, until, limit))[::-1]
 

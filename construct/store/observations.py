@@ -1,4 +1,8 @@
-"""Queries for observations and their sources."""
+"""Queries for observations and their sources.
+
+Here, active observations are those that the model may be shown: withheld ones do not count.
+`Observation.state` and provenance.py count them.
+"""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,6 +27,7 @@ from construct.store.sql import (
 from construct.vocabulary import MemoryOrigin, Priority, Stance
 
 ACTIVE = "superseded_at IS NULL AND committed_at IS NOT NULL AND withheld = 0"
+"""SQL condition: active, and not withheld from the model."""
 _ACTIVE_OR_PENDING = "superseded_at IS NULL AND withheld = 0"
 _PENDING = "conversation_id = ? AND committed_at IS NULL AND superseded_at IS NULL"
 

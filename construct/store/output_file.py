@@ -42,10 +42,15 @@ def replacing(target: Path) -> Iterator[Path]:
 
 
 def write_bytes(target: Path, data: bytes) -> None:
-    """Replace the target by a file with this content. Write directly to a pipe or a device."""
+    """Replace the target with a file that has this content.
+
+    A pipe or a device is written to directly. Raises UsageError if the target is a
+    database.
+    """
     if _is_pipe_or_device(target):
         target.write_bytes(data)
         return
+    _refuse_any_database(target)
     with replacing(target) as new:
         new.write_bytes(data)
 
@@ -61,13 +66,17 @@ def text_file(target: Path) -> Iterator[TextIO]:
         with target.open("w", encoding="utf-8", newline="\n") as stream:
             yield stream
         return
+    _refuse_any_database(target)
+    with replacing(target) as new, new.open("w", encoding="utf-8", newline="\n") as file:
+        yield file
+
+
+def _refuse_any_database(target: Path) -> None:
     if _beginning(target) == MAGIC:  # another memory, or an earlier copy of one
         raise UsageError(
             f"{target} is a database. Only an SQLite export can replace it.\n"
             "Name another file with -o."
         )
-    with replacing(target) as new, new.open("w", encoding="utf-8", newline="\n") as file:
-        yield file
 
 
 def _is_pipe_or_device(target: Path) -> bool:
@@ -86,9 +95,9 @@ def explaining(target: Path | None) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        name = target or "Standard output"
         raise ConstructError(
-            f"{name} cannot be written: {error.strerror or error}.\nName another file with -o."
+            f"Cannot write to {target or 'standard output'}: {error.strerror or error}.\n"
+            f"Name {'another' if target else 'a'} file with -o."
         ) from error
 
 

@@ -33,7 +33,7 @@ def with_reflections(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
 
 
 def with_origins(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
-    """Return the ids of these observations, their sources, and edits and repeats of all."""
+    """Return the ids of these observations and their sources, and all edits and repeats of them."""
     query = """WITH RECURSIVE related(id) AS (
         SELECT value FROM json_each(?)
         UNION SELECT source_id FROM observation_sources JOIN related ON observation_id = related.id
@@ -201,7 +201,7 @@ def replacement_links(db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[
 
 
 def borrower_links(db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int, int]]:
-    """Return (id, other id) for each observation that outdated or borrowed from one of these."""
+    """Return (id, newer id) for each of these and each that outdated it or borrowed from it."""
     query = f"""SELECT replaced_id, observation_id FROM observation_replaced
                 WHERE relation = 'outdated' AND replaced_id IN {ID_LIST}
                 UNION SELECT lender_id, observation_id FROM observation_borrowed
@@ -301,7 +301,7 @@ def notes_quoting(db: sqlite3.Connection, content: str) -> list[tuple[str, str]]
     rows = db.execute(
         """SELECT coalesce(finished_at, started_at), value FROM cycles, json_each(cycles.notes)
            WHERE kind IN ('observer', 'reflector') AND notes IS NOT NULL AND instr(value, ?)""",
-        (f"“{content[:NOTED_LENGTH]}",),
+        (f"“{content}”"[: 1 + NOTED_LENGTH],),
     )
     return rows.fetchall()
 
@@ -316,7 +316,7 @@ def notes_of_reflections(db: sqlite3.Connection, limit: int) -> list[str]:
 
 
 NOTED_LENGTH = 80
-"""How many characters of an observation a cycle's notes quote."""
+"""How many characters of an observation a cycle's notes quote at least, if it has as many."""
 
 
 def withheld_at(db: sqlite3.Connection, observation_id: int) -> list[str]:
@@ -365,6 +365,14 @@ def memories_from(db: sqlite3.Connection, observation_ids: Iterable[int]) -> lis
         f"memories WHERE observation_id IN {ID_LIST} ORDER BY id",
         (json_ids(observation_ids),),
     )
+
+
+def memories_not_undone(db: sqlite3.Connection) -> list[Memory]:
+    """Return all memories but those promoted from what was undone, oldest first."""
+    source = f"""memories AS m WHERE observation_id IS NULL OR (
+        SELECT cycle_id FROM observations AS o WHERE o.id = m.observation_id
+    ) IN {_NOT_REVERTED} ORDER BY m.id"""
+    return select(db, Memory, source, table="m")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""Records: one type for each kind of database row.
+"""The types of database rows, and of a few things put together from rows.
 
-Those for rows are named tuples because a turn makes hundreds of them, and a frozen
-dataclass takes six times as long to make.
+Rows are named tuples because a turn makes hundreds of them, and a frozen dataclass takes
+six times as long to make.
 """
 
 import json
@@ -20,6 +20,8 @@ The model declined to answer, or the user dropped the turn. Both the user's mess
 any part of a reply are marked.
 """
 LEFT_OUT_SQL = f"(stop_reason IS NOT NULL AND stop_reason IN ('{REFUSED}', '{DROPPED}'))"
+NOTEBOOK_SQL = "(ifnull(blocks, '') LIKE '{%' AND content = '')"
+"""SQL condition on `messages`: a notebook's reply, which no model is sent."""
 
 SETTLING_SQL = "kind = 'edit' AND json_extract(notes, '$[0]') IN ('done', 'cancelled')"
 """SQL condition on `cycles`: an edit that marked an agenda item as done or cancelled."""

@@ -42,7 +42,7 @@ def forgotten_items(db: sqlite3.Connection, items: Iterable[ContextItem]) -> set
 
 
 def store_reply_context(db: sqlite3.Connection, reply_id: int, context: ReplyContext) -> None:
-    """Store what a reply was given, without items that have been forgotten in the meantime."""
+    """Store what the model was given for a reply, without items forgotten in the meantime."""
     db.execute("INSERT INTO briefings VALUES (?, ?, ?)", (reply_id, context.blocks, context.lines))
     forgotten = forgotten_items(db, context.items)
     for item in dict.fromkeys(context.items):
@@ -54,7 +54,10 @@ def store_reply_context(db: sqlite3.Connection, reply_id: int, context: ReplyCon
 
 
 def get_reply_context(db: sqlite3.Connection, reply_id: int) -> ReplyContext | None:
-    """Return what a reply was given, as far as it still exists; None if that was not recorded."""
+    """Return what the model was given for a reply, as far as it still exists.
+
+    None if that was not recorded.
+    """
     row = db.execute(
         "SELECT blocks, lines FROM briefings WHERE reply_id = ?", (reply_id,)
     ).fetchone()

@@ -29,7 +29,8 @@ def any_but_graph_changed(db: sqlite3.Connection) -> bool:
 def last_finished(db: sqlite3.Connection) -> Cycle | None:
     """Return the cycle that finished last and has a visible effect, or is a graph cycle.
 
-    A graph cycle that found nothing counts only while there are other kinds of cycles.
+    A graph cycle that found nothing counts only while a cycle of another kind has a
+    visible effect.
     """
     any_graph = "OR kind = 'graph'" if any_but_graph_changed(db) else ""
     source = f"""cycles WHERE status = 'succeeded'
@@ -41,8 +42,8 @@ def last_finished(db: sqlite3.Connection) -> Cycle | None:
 def built_on(db: sqlite3.Connection, cycle: Cycle, *, moved_marks: bool) -> list[Cycle]:
     """Return the successful cycles that depend on a cycle, the last finished first.
 
-    They superseded or used its observations. If it moved watermarks, so do the observer
-    cycles over later messages.
+    They superseded or used its observations. If it moved watermarks, the observer cycles
+    over later messages depend on it too.
     """
     made_ids = "SELECT id FROM observations WHERE cycle_id = :id"
     source = f"""cycles WHERE status = 'succeeded' AND id <> :id AND (

@@ -2,7 +2,8 @@
 
 Some rows are never found: messages that are withheld, retried, empty or removed;
 observations that are withheld or of undone cycles; memories whose observation is
-withheld. Superseded observations and memories are found only with `Filters.all`.
+withheld. Superseded observations and memories are found only with `Filters.all`, or with
+`Filters.as_of` if they were in force at that time.
 """
 
 import json
@@ -54,8 +55,8 @@ class Filters:
             return (ItemKind.MESSAGE,) if self.kind in (None, ItemKind.MESSAGE) else ()
         return (self.kind,) if self.kind else KINDS
 
-    def restrict_messages(self) -> bool:
-        """Return whether a filter applies to messages."""
+    def restricts_messages(self) -> bool:
+        """Return whether a filter other than `exclude` and `for_model` applies to messages."""
         filters = (self.since, self.until, self.descent, self.role, self.as_of)
         return any(value is not None for value in filters)
 
@@ -107,7 +108,7 @@ def match(
     table = _TABLES[kind]
     where: list[str] = []
     values: list[object] = []
-    if kind != ItemKind.MESSAGE or filters.restrict_messages():
+    if kind != ItemKind.MESSAGE or filters.restricts_messages():
         where, values = _conditions(kind, filters)
     join = f"JOIN {table} AS m ON m.id = f.rowid {_JOINS[kind]}" if where else ""
     query = f"""SELECT f.rowid FROM {table}_fts AS f {join} WHERE {table}_fts MATCH ?
@@ -118,17 +119,19 @@ def match(
 def containing(
     db: sqlite3.Connection, kind: str, pieces: Sequence[str], filters: Filters, newest: int
 ) -> list[int]:
-    """Return the ids of the newest rows that contain any of `pieces`, also within words.
+    """Search the `newest` latest rows for any of `pieces`, also within words.
 
-    Meant for scripts without spaces.
+    Returns the ids of the rows that contain one: those with the most of them first, then
+    the newest. Meant for scripts without spaces.
     """
-    table = _TABLES[kind]
     where, values = _conditions(kind, filters)
-    contains_any = " OR ".join("instr(content, ?)" for _ in pieces)
-    query = f"""SELECT id FROM (
-                    SELECT m.id, m.content FROM {table} AS m {_JOINS[kind]} WHERE 1 {_and(where)}
-                    ORDER BY m.id DESC LIMIT ?) WHERE {contains_any}"""
-    return column(db, query, (*values, newest, *pieces))
+    query = f"""SELECT m.id, {_FIELDS[kind]["text"]} FROM {_TABLES[kind]} AS m {_JOINS[kind]}
+                WHERE 1 {_and(where)} ORDER BY m.id DESC LIMIT ?"""
+    counts: dict[int, int] = {}
+    for row_id, text in db.execute(query, (*values, newest)):
+        if count := sum(piece in text for piece in pieces):
+            counts[row_id] = count
+    return sorted(counts, key=lambda row_id: (-counts[row_id], -row_id))
 
 
 def entries(db: sqlite3.Connection, kind: str, ids: Iterable[int], filters: Filters) -> list[Entry]:
@@ -185,7 +188,7 @@ def database_path(db: sqlite3.Connection) -> str:
     return scalar(db, "SELECT file FROM pragma_database_list WHERE name = 'main'")
 
 
-def observations_from(
+def observations_by_message(
     db: sqlite3.Connection, messages: Iterable[int]
 ) -> dict[int, list[tuple[int, str]]]:
     """Return (id, content) of the observations drawn from each message, by message id.

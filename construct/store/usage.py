@@ -69,7 +69,7 @@ def record_off_record_usage(db: sqlite3.Connection, call: Call, midnight: str) -
 def spent_on_memory(db: sqlite3.Connection, since: str = "", until: str = "~") -> float:
     """Return the dollars that memory work cost from one stored time to another.
 
-    By default of all time: "~" sorts after every stored time.
+    By default, for all time: "~" sorts after every stored time.
     """
     # The first condition must be the one of the partial index usage_of_work.
     query = """SELECT total(cost_usd) FROM usage
@@ -147,9 +147,9 @@ class PricedMessage:
 
 
 def priced_messages(db: sqlite3.Connection) -> Iterator[PricedMessage]:
-    """Yield all messages that were sent or received here, by conversation, oldest first.
+    """Yield the unarchived messages, by conversation, oldest first.
 
-    Imported messages are left out, since they cost nothing.
+    Imported messages are left out until they have been observed.
     """
     rows = db.execute(
         """SELECT conversation_id, role, token_count, created_at, model, retried FROM messages

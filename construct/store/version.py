@@ -4,6 +4,7 @@ A module of its own, so that `construct brief` need not import more.
 """
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 APPLICATION_ID = 0x43_4E_53_54  # "CNST"
@@ -20,5 +21,6 @@ def side_file(path: Path, suffix: str) -> Path:
 
 def has_side_file(path: Path, suffix: str) -> bool:
     """Return whether a file beside the database exists and is not empty."""
-    file = side_file(path, suffix)
-    return file.exists() and file.stat().st_size > 0
+    with suppress(FileNotFoundError):  # a process that closes the database may delete it
+        return side_file(path, suffix).stat().st_size > 0
+    return False

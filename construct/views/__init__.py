@@ -1,1 +1,1 @@
-"""Views: data → rich renderables or text. Pure; the command line prints them too."""
+"""Turn data into rich renderables, text or JSON, for the chat and the command line."""

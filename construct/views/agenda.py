@@ -91,9 +91,10 @@ def _line(item: AgendaItem, today: date) -> Text:
 
 
 def _dated_line(item: AgendaItem, today: date) -> Text:
-    distance = relative_words(item.days.last, today)
-    line = Prose(one_line(item.content))
-    return line.append(f" · {_day(item)}, {distance}", style="dim")
+    line = Prose(one_line(item.content)).append(f" · {_day(item)}", style="dim")
+    if item.state is AgendaState.AHEAD and item.is_vague:  # it may be today, or a year away
+        return line
+    return line.append(f", {relative_words(item.days.last, today)}", style="dim")
 
 
 def _day(item: AgendaItem) -> str:

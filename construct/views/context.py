@@ -1,5 +1,6 @@
 """Render the next request to the main model, part by part."""
 
+import json
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -12,7 +13,13 @@ from rich.text import Text
 from construct import tokens
 from construct.llm.types import Block, File, Request, ToolResult
 from construct.llm.types import Text as TextBlock
-from construct.memory.shown.context import block_kind, block_text, block_tokens, request_tokens
+from construct.memory.shown.context import (
+    block_kind,
+    block_text,
+    block_tokens,
+    request_tokens,
+    tool_tokens,
+)
 from construct.operations.status import NextRequest
 from construct.text import one_line, printable, shorten
 from construct.views.widgets import AccentBar, grid
@@ -132,7 +139,8 @@ def _count_in_part(request: Request, part: str) -> str:
 def _parts(request: Request, *, full: bool) -> Iterator[RenderableType]:
     if full:
         for tool in request.tools:
-            yield from _part("tool", [_Passage(f"{tool.name}: {tool.description}")], full=True)
+            text = f"{tool.name}: {tool.description}\n{json.dumps(tool.schema)}"
+            yield from _part("tool", [_Passage(text)], size=tool_tokens(tool), full=True)
     elif request.tools:
         names = _Passage(", ".join(tool.name for tool in request.tools))
         yield from _part("tools", [names], size=request_tokens(request)["tools"], full=False)

@@ -1,4 +1,4 @@
-"""Render a dry run: what an observer would learn now, and what one has learned."""
+"""Render a dry run: what an observer would learn now, beside what was learned before."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -40,9 +40,11 @@ def dry_run_plan_view(plan: DryRunPlan) -> str:
 
 
 def dry_run_view(done: DryRun) -> RenderableType:
-    """Return the notes learned only now (+), only before (-) and both times (=).
+    """Return the notes learned both times (=), only before (-) and only now (+).
 
-    The differences come last, so that they are on the screen after a long list.
+    A reworded note is shown as it was (-) and as it is now (+), one that the user's rules
+    kept out with an x. The differences come last, so that they are on the screen after a
+    long list.
     """
     changed: list[_Row] = []
     for pair in done.changed:

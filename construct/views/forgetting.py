@@ -25,15 +25,16 @@ _MAX_MARKS = 4
 _QUOTE_LENGTH = 100
 _WITHHELD_QUOTE_LENGTH = 72
 STILL_IN_FILE = (
-    " Its bytes are still in the file: another program is reading it, or the disk is full or"
-    " failing. Close that program or make room; the next `construct` command clears them out."
+    " What was deleted is still in the file: another program is reading the file, or the disk"
+    " is full or failing. Close that program or make room; the next `construct` command clears"
+    " it out."
 )
 UNDO_QUESTION = "Take this back?"
 _CYCLE_NAMES = {
     CycleKind.EDIT: "your edit",
     CycleKind.OBSERVER: "an observation run",
     CycleKind.REFLECTOR: "a reflection",
-    CycleKind.GRAPH: "what the graph drew from it",
+    CycleKind.GRAPH: "what was added to the graph",
 }
 
 
@@ -50,13 +51,13 @@ class _UndoSentences:
 _WOULD_UNDO = _UndoSentences(
     removed="{} would be removed:",
     reactivated="{} would be active again:",
-    shown_again="You had asked to forget this. The model would see it again:",
+    shown_again="You had asked for this to be forgotten. The model would see it again:",
     relations="{} would be removed from the graph.",
 )
 _DID_UNDO = _UndoSentences(
     removed="{} removed:",
     reactivated="{} active again:",
-    shown_again="You had asked to forget this. The model sees it again:",
+    shown_again="You had asked for this to be forgotten. The model sees it again:",
     relations="{} removed from the graph.",
 )
 
@@ -103,7 +104,7 @@ def forgotten_view(forgotten: Forgotten) -> str:
 
 def forget_request_view(question: ForgetQuestion, today: date) -> RenderableType:
     """Return what the user asked to forget, and all that would be deleted along with it."""
-    lines = ["You asked to forget this. It is withheld from the model:"]
+    lines = ["You asked for this to be forgotten. It is withheld from the model:"]
     lines += [f"  “{shorten(request.words, _QUOTE_LENGTH)}”" for request in question.requests]
     parts: list[RenderableType] = [Text("\n".join(lines))]
     if question.deleted or question.memories:
@@ -214,9 +215,9 @@ def _consequences(plan: ForgetPlan) -> Iterator[str]:
         ending = f" and {unlisted} more" if unlisted > 0 else ""
         these = "This file" if len(plan.attachments) == 1 else "These files"
         yield f"{these} would be deleted: {files}{ending}."
-    if plan.threads:
+    if plan.conversations:
         yield (
-            f"{counted(len(plan.threads), 'conversation')} would lose the title or note "
+            f"{counted(len(plan.conversations), 'conversation')} would lose the title or note "
             "that mentions it."
         )
     if plan.elsewhere:

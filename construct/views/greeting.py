@@ -24,12 +24,13 @@ _PAUSE = timedelta(hours=1)
 _TWO_COLUMNS_FROM = 76
 """Terminal width from which the commands stand in two columns."""
 _TASK_LENGTH = 120
+_NOTHING_STORED = "Nothing you say here is stored."
 _COMMANDS = (
     ("/memory", "what is remembered"),
     ("/why ID", "where it came from"),
     ("/edit ID", "correct it"),
     ("/forget ID", "delete it for good"),
-    ("/private on", "talk without being stored"),
+    ("/private on", "talk without storing it"),
     ("/help", "everything else"),
 )
 
@@ -37,7 +38,8 @@ _COMMANDS = (
 def greeting(opening: "Opening", width: int) -> str:
     """Return the text that begins a chat: the first run's screen, or a short hello."""
     if opening.first_run:
-        lines = first_screen(opening.settings, opening.models.main.name, width)
+        model = opening.models.main.name
+        lines = first_screen(opening.settings, model, width, private=opening.private)
     else:
         lines = hello(opening.conversation, opening.settings.clock, private=opening.private)
     if opening.models.advice:
@@ -45,19 +47,23 @@ def greeting(opening: "Opening", width: int) -> str:
     return "\n".join(lines)
 
 
-def first_screen(settings: Settings, model: str, width: int) -> list[str]:
-    """Return the first run's screen: who answers, which file is used, the commands."""
-    learning = (
-        "In the background it takes dated notes of what matters, and uses them to remember you."
-        if settings.learns
-        else f"It learns nothing, because CONSTRUCT_MEMORY is {settings.memory}."
-    )
+def first_screen(settings: Settings, model: str, width: int, *, private: bool = False) -> list[str]:
+    """Return the first run's screen: who answers, what is kept and where, the commands."""
+    if private:
+        answers_and_keeps = [f"{_who_answers(model)} {_NOTHING_STORED}"]
+    else:
+        answers_and_keeps = [
+            f"{_who_answers(model)} Everything is kept in one file that only you can read:",
+            f"  {_from_home(settings.db)}",
+            "In the background Construct takes dated notes of what matters, "
+            "and uses them to remember you."
+            if settings.learns
+            else f"Construct learns nothing, because CONSTRUCT_MEMORY is {settings.memory}.",
+        ]
     return [
         "Construct, a companion that remembers.",
         "",
-        f"{_who_answers(model)} Everything is kept in one file that only you can read:",
-        f"  {_from_home(settings.db)}",
-        learning,
+        *answers_and_keeps,
         "",
         *_commands(width),
     ]
@@ -100,5 +106,5 @@ def hello(summary: ConversationSummary | None, clock: Clock, *, private: bool) -
         if task and clock.now() - from_text(summary.last_at) >= _PAUSE:
             lines.append(f"Where you were: {shorten(task, _TASK_LENGTH)}")
     if private:
-        lines.append("Nothing you say here is stored.")
+        lines.append(_NOTHING_STORED)
     return lines

@@ -18,7 +18,12 @@ def compact_view(done: CompactResult) -> str:
     """Return one line: how many observations were made, became active and were condensed."""
     parts = [counted(done.observed, "new observation")] if done.observed else []
     compacted = done.compacted
-    moved = [f"{compacted.committed:,} became active"] if compacted.committed else []
+    moved = []
+    if compacted.committed:
+        number = f"{compacted.committed:,}"
+        if not parts:  # nothing before it says of what
+            number = counted(compacted.committed, "observation")
+        moved.append(f"{number} became active")
     if compacted.left_window:
         moved.append(f"{counted(compacted.left_window, 'message')} left the window")
     parts += [", ".join(moved)] if moved else []

@@ -1,4 +1,4 @@
-"""Draw parsed Markdown as lines of styled text, and these as ANSI.
+"""Draw parsed Markdown as lines of styled text, and turn those into text with ANSI escapes.
 
 Rich's own Markdown is not used: it centres headings, cuts long URLs, drops HTML, and
 draws a document only as a whole.

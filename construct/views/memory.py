@@ -75,7 +75,7 @@ def how_to_learn(memory_list: MemoryList, compact: str) -> str:
         return (
             f"CONSTRUCT_MEMORY is {memory_list.setting}, so nothing is learned. Set it to on first."
         )
-    if memory_list.unread:
+    if memory_list.unobserved:
         return "`construct observe` learns from what was imported."
     return f"Messages are observed once there are enough of them, or when you run {compact}."
 

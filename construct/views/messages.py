@@ -20,8 +20,10 @@ from construct.vocabulary import Role
 _FIRST_LINES, _LAST_LINES = 8, 2
 _FIRST_CHARACTERS, _LAST_CHARACTERS = 1_600, 400
 """How much of a long message is shown: its first and its last lines, or characters."""
+_MIN_HIDDEN_CHARACTERS = 40
+"""A long line is not cut to hide fewer characters than this."""
 _CLEANED_CHARACTERS = 20_000
-"""Only so many characters at either end are cleaned: a paste may have megabytes."""
+"""Only this many characters at either end are cleaned: a paste may be megabytes long."""
 _PAUSE = timedelta(hours=1)
 """The time is shown again after a pause this long."""
 
@@ -72,7 +74,8 @@ def _abbreviated(text: str) -> Text:
         first = "\n".join(head.split("\n")[:_FIRST_LINES])
         last = "\n".join(tail.split("\n")[-_LAST_LINES:])
         left_out = f"… {hidden_lines:,} more lines …"
-    if len(first) + len(last) > _FIRST_CHARACTERS + _LAST_CHARACTERS:
+    most = _FIRST_CHARACTERS + _LAST_CHARACTERS + _MIN_HIDDEN_CHARACTERS
+    if len(first) + len(last) >= most:
         first, last = head[:_FIRST_CHARACTERS], tail[-_LAST_CHARACTERS:]
         left_out = f"… {len(text) - len(first) - len(last):,} more characters …"
     shown = Prose(first, style="strong")

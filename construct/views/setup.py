@@ -10,19 +10,25 @@ from urllib.parse import urlsplit
 from construct.llm.catalog import model_info
 from construct.llm.servers import KINDS, kind_of
 from construct.llm.servers.types import ANTHROPIC, GGUF, SERVER, FoundModel
-from construct.operations.setup import NOTEBOOK, CredentialOrigin, Reach, SavedChoice
+from construct.operations.setup import (
+    CREDENTIALS_ELSEWHERE,
+    NOTEBOOK,
+    CredentialOrigin,
+    Reach,
+    SavedChoice,
+)
 from construct.text import shorten
 from construct.views.words import model_words
 
 _MAX_MODELS = 9
 """Models on the screen: each is picked by a digit."""
 _ORIGINS = {
-    CredentialOrigin.ENVIRONMENT: "from the environment",
-    CredentialOrigin.SETUP: "chosen by `construct setup`",
-    CredentialOrigin.FILES: "from .env or config.env",
+    CredentialOrigin.ENVIRONMENT: "credentials from the environment",
+    CredentialOrigin.SETUP: "set up with `construct setup`",
+    CredentialOrigin.FILES: "credentials from .env or config.env",
 }
 _NAMED_PLACES = {ANTHROPIC: "Anthropic", GGUF: "a file"}
-"""Where models run that no server of a known kind runs."""
+"""Where models run that are not on a server of a known kind."""
 PROTOCOLS = (
     "OpenAI keys, and servers that speak only OpenAI's protocol, do not work here. These speak"
     f" Anthropic's Messages API and work: {', '.join(kind.name for kind in KINDS)}, OpenRouter,"
@@ -127,7 +133,7 @@ def reach_json(reach: Reach) -> dict[str, Any]:
     }
 
 
-def saved_text(saved: SavedChoice) -> str:
+def saved_text(saved: SavedChoice, *, with_advice: bool) -> str:
     """Return which model was chosen, and what it replied when it was tried."""
     name = model_words(saved.choice.model)
     lines = [f"{name}: {shorten(saved.answer, 200)}"] if saved.answer else []
@@ -135,16 +141,18 @@ def saved_text(saved: SavedChoice) -> str:
         lines.append("Continuing without a model. To choose one later, run `construct setup`.")
     else:
         lines.append(f"Chosen: {name}. Written to {saved.config_file}.")
-    if saved.is_overridden and saved.choice.is_model_only:
-        lines.append(
-            "CONSTRUCT_MODEL in the environment or .env takes precedence. "
-            "Remove it to use this choice."
-        )
-    elif saved.is_overridden:
+    if saved.overridden_by == CREDENTIALS_ELSEWHERE:
         lines.append(
             "Credentials in the environment or a trusted .env take precedence. "
             "Remove them to use this choice."
         )
+    elif saved.overridden_by is not None:
+        lines.append(
+            f"{saved.overridden_by} in the environment or .env takes precedence. "
+            "Remove it to use this choice."
+        )
+    if with_advice and saved.advice:
+        lines.append(saved.advice)
     return "\n".join(lines)
 
 
@@ -155,5 +163,5 @@ def saved_json(saved: SavedChoice) -> dict[str, Any]:
         "server": saved.choice.server,
         "reply": saved.answer,
         "config_file": str(saved.config_file),
-        "overridden_by_environment": saved.is_overridden,
+        "overridden_by_environment": saved.overridden_by is not None,
     }

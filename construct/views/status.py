@@ -19,7 +19,7 @@ from construct.text import one_line, shorten
 from construct.views.rules import left_out_view
 from construct.views.widgets import ByWidth, grid
 from construct.views.words import counted, money, percent, when
-from construct.vocabulary import EXTRACTIVE, Mode, Phase, WatermarkName
+from construct.vocabulary import EXTRACTIVE, CycleKind, CycleStatus, Mode, Phase, WatermarkName
 
 _BAR_WIDTH = 24
 _BARS_FROM = 56
@@ -103,7 +103,8 @@ def status_notes(status: Status, imported: int = 0, compact: str = "/compact") -
             "An observation run is due. It starts with your next message, or when you run "
             f"{compact}."
         )
-    if status.reflection.ratio >= 1:
+    is_reflecting = any(cycle.kind == CycleKind.REFLECTOR for cycle in work.running)
+    if status.reflection.ratio >= 1 and not is_reflecting:
         yield _reflection_note(status.reflection, work, compact)
     if work.is_limited:
         yield (
@@ -147,12 +148,20 @@ def _steps(status: Status) -> dict[str, Progress]:
 
 def _reflection_note(progress: Progress, work: Work, compact: str) -> str:
     if progress.tokens < work.reflect_from:
-        outcome = "was undone" if work.reflector_undone else "saved little"
+        match work.last_reflection:
+            case CycleStatus.REVERTED:
+                outcome = "was undone"
+            case CycleStatus.FAILED:
+                outcome = "failed"
+            case _:
+                outcome = "saved little"
         return (
             f"The last reflection {outcome}. The next is due at {work.reflect_from:,} tokens of "
             f"observations, or when you run {compact}."
         )
     latest = int(REFLECT_REGARDLESS * progress.threshold)
+    if progress.tokens >= latest:
+        return f"A reflection is due. It starts with your next message, or when you run {compact}."
     return (
         "A reflection is due. It runs with the next compaction, or at "
         f"{latest:,} tokens at the latest."

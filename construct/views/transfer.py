@@ -12,7 +12,9 @@ def imported_text(imported: Imported) -> str:
     noun = "entry" if report.source == "construct" else "message"  # or a row of an export
     known = f" Already here: {counted(report.known, noun)}." if report.known else ""
     left_out = counted(report.left_out, noun)
-    forgotten = f" Left out because you forgot or deleted it here: {left_out}." if report.left_out else ""
+    forgotten = (
+        f" Left out because you forgot or deleted it here: {left_out}." if report.left_out else ""
+    )
     if not (report.messages or report.conversations or report.observations or report.memories):
         return (
             f"Nothing new.{known}{forgotten}"
@@ -34,7 +36,7 @@ def imported_text(imported: Imported) -> str:
 
 def imported_notes(imported: Imported) -> Iterator[str]:
     """Yield what the user should know or do after an import."""
-    if imported.is_unread:
+    if imported.is_unobserved:
         yield "The imported messages can be searched now. `construct observe` learns from them."
     if imported.report.warning:
         yield imported.report.warning

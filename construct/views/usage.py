@@ -26,8 +26,8 @@ _SUMMED_FIELDS = (
     "output_tokens",
 )
 _BASIS = (
-    "An estimate, from the tokens of the stored messages and today's prices, "
-    "with the prompt cache used where it pays."
+    "Construct: what was spent. The others are estimates, from the tokens of the stored "
+    "messages and today's prices, with the prompt cache used where it pays."
 )
 
 
@@ -37,8 +37,8 @@ def usage_view(report: CostReport) -> RenderableType:
         return Text("No model has been called yet.", style="dim")
     parts: list[RenderableType] = []
     if report.instead is not None:
-        title = Text("The same talk, with and without a memory", style="heading3")
-        compared = _compared(report.spent_on_talk, report.instead)
+        title = Text("The same conversations, with and without a memory", style="heading3")
+        compared = _compared(report.spent_on_conversations, report.instead)
         parts.append(Group(title, compared, Text(_basis(report.instead), style="dim")))
     if report.days:
         parts.append(_by_day(report.days))
@@ -55,7 +55,7 @@ def usage_json(report: CostReport) -> dict[str, Any]:
         "today": _total(report.today),
         "by": [asdict(line) for line in report.lines],
         "days": [asdict(day) | {"date": str(day.date)} for day in report.days],
-        "stored_talk_usd": report.spent_on_talk,
+        "stored_conversations_usd": report.spent_on_conversations,
         "instead": None if report.instead is None else asdict(report.instead),
     }
 
@@ -120,7 +120,7 @@ def _by_day(all_days: Sequence[DayCost]) -> Table:
             str(day.date),
             AccentBar(most or 1.0, 0, day.total_usd),
             money_in_table(day.total_usd, most),
-            money_in_table(day.talk_usd, most),
+            money_in_table(day.chat_usd, most),
             money_in_table(day.memory_usd, most),
         )
         for day in days
@@ -132,7 +132,7 @@ def _by_day(all_days: Sequence[DayCost]) -> Table:
         ),
         Column(max_width=_BAR_WIDTH),
         Column("cost", justify="right", no_wrap=True),
-        Column("talk", justify="right", no_wrap=True, style="dim"),
+        Column("chat", justify="right", no_wrap=True, style="dim"),
         Column("memory", justify="right", no_wrap=True, style="dim"),
     )
 

@@ -35,7 +35,7 @@ def listed(phrases: Iterable[str]) -> str:
 
 def percent(ratio: float) -> str:
     """Return a ratio as "41%"; "<1%" for a small one that is not zero."""
-    if 0 < ratio < _HALF_PERCENT:
+    if 0 < ratio <= _HALF_PERCENT:
         return "<1%"
     return f"{round(100 * ratio)}%"
 
@@ -66,7 +66,10 @@ def ago(moment: str, clock: Clock) -> str:
 
 
 def model_words(name: str) -> str:
-    """Return a model's name for the screen; of a path (llama.cpp) the last part."""
+    """Return a model's name for the screen.
+
+    If the name is a path, as in llama.cpp, only its last part.
+    """
     return shorten(name.rpartition("/")[2] if name.startswith("/") else name, 40)
 
 
@@ -83,7 +86,8 @@ def when(moment: str, clock: Clock) -> str:
 def period(start: datetime, end: datetime | None, clock: Clock) -> str:
     """Return "since 2026-03-01" or "from 2026-03-01 to 2026-04-01".
 
-    The time of day is added to a start or an end that is not at the day's bound.
+    The time of day is added to a start that is not the beginning of a day, and to an end
+    that is not the end of one.
     """
     if end is None:
         return f"since {_moment(clock.local(start), time.min)}"

@@ -27,7 +27,7 @@ _FENCES = ("```", "~~~")
 
 
 def ellipsized(text: str, columns: int) -> str:
-    """Return `text` as one line, cut with an ellipsis after `columns` columns."""
+    """Return `text` as one line of at most `columns` columns, cut with an ellipsis."""
     line = one_line(text)
     if cell_len(line) <= columns:
         return line

@@ -12,21 +12,21 @@ LEARNS_NOTHING = {"CONSTRUCT_MEMORY": "read-only"}
 
 
 @pytest.mark.parametrize("rhythm", [cost.STEADY, "5 turns, then 8 hours"])
-async def test_the_computed_full_history_is_what_a_driven_one_costs(rhythm: str) -> None:
+async def test_the_computed_full_history_costs_what_a_played_one_does(rhythm: str) -> None:
     """Read, written and new tokens agree within a hundredth.
 
-    The talk is long enough for cache entries to expire.
+    The conversation is long enough for cache entries to expire.
     """
-    driven = await cost.drive(12, rhythm, LEARNS_NOTHING)
-    computed = cost.full_history(12, rhythm, driven[0].usage["chat"])
+    played = await cost.play(12, rhythm, LEARNS_NOTHING)
+    computed = cost.full_history(12, rhythm, played[0].usage["chat"])
     sums = [Usage(), Usage()]
-    for i, spent in enumerate((driven, computed)):
+    for i, spent in enumerate((played, computed)):
         for one in spent:
             sums[i] += one.usage.get("chat", Usage())
     assert sums[1].cache_read_tokens == pytest.approx(sums[0].cache_read_tokens, rel=0.01)
     assert sums[1].cache_write_tokens == pytest.approx(sums[0].cache_write_tokens, rel=0.01)
     assert sum(one.usd for one in computed) == pytest.approx(
-        sum(one.usd for one in driven), rel=0.02
+        sum(one.usd for one in played), rel=0.02
     )
 
 

@@ -135,7 +135,7 @@ def test_a_locomo_conversation_is_two_lives(tmp_path: Path) -> None:
     assert (ana.name, ana.user, ana.other, ben.user) == ("c-1/Ana", "Ana", "Ben", "Ben")
     assert ana.sessions[0].begins == datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
     assert ana.sessions[0].exchanges[0] == Exchange("", "Hi Ana, how are you?")
-    assert ana.sessions[0].exchanges[1].heard == "Lovely!\n[Picture: a red kayak]\nThat is mine."
+    assert ana.sessions[0].exchanges[1].heard == "Lovely!\n[image: a red kayak]\nThat is mine."
     assert [(q.answer, q.needs) for q in ana.questions] == [
         ("Gonzo", 1),
         ("7 May 2023", 2),
@@ -164,7 +164,7 @@ def test_a_longmemeval_question_is_a_life(tmp_path: Path) -> None:
 
 
 def test_a_part_of_the_lives_can_be_chosen(tmp_path: Path) -> None:
-    """By name, by number, and cut to the first sittings with what is asked of those.
+    """By name, by number, and cut to the first sessions with what is asked of those.
 
     The lot falls the same twice.
     """

@@ -34,6 +34,7 @@ from tests.support.fake_api import FakeApi, Reply
 from tests.support.files import pdf, picture
 
 UP = "\x1b[A"
+DOWN = "\x1b[B"
 CHIP = "[image: cat.png, 1 token]"
 Sent = list[tuple[str, list[str]]]
 
@@ -117,7 +118,7 @@ async def test_words_that_are_no_files(settings: Settings, sent: Sent, folder: P
     async with seated(settings) as seat:
         seat.type(f"{line}\r")
         await seat.see(lambda: len(sent) == 1)
-        await seat.see("not attached, there is no such file: nowhere.png")
+        await seat.see("not attached; there is no such file: nowhere.png")
         assert seat.screen.text.count("not attached") == 1
     assert sent == [(line, [])]
 
@@ -201,6 +202,90 @@ async def test_a_pasted_path_is_offered(settings: Settings, sent: Sent, folder: 
         seat.type(f"@\x1b[200~'{path}'\x1b[201~")
         await seat.see("[image: my cat.png, 1 token]")
     assert sent == [("see @cat.png", [])]
+
+
+async def test_a_path_stays_text_as_long_as_it_stands_in_the_line(
+    settings: Settings, sent: Sent
+) -> None:
+    """Typed again, a path that was detached or pasted attaches its file."""
+    async with seated(settings) as seat:
+        seat.type("hello\r")
+        await seat.see("You said")
+        seat.type("look @cat.png")
+        await seat.see(CHIP)
+        seat.type(" /detach\r")
+        await seat.see(lambda: CHIP not in seat.screen.text)
+        seat.type("\x03new @cat.png")
+        await seat.see(CHIP)
+        seat.type("\x15\x1b[200~see @cat.png\x1b[201~")
+        await seat.see("Tab attaches cat.png")
+        seat.type(UP)
+        await seat.see(lambda: seat.screen.lines[-2] == "› hello")
+        seat.type(DOWN)
+        await seat.see("› see @cat.png")
+        await asyncio.sleep(0.2)
+        assert CHIP not in seat.screen.text
+        seat.type("\x15see @cat.png")
+        await seat.see(CHIP)
+        assert "Tab attaches" not in seat.screen.text
+        seat.type(" \x1b[200~and @cat.png\x1b[201~")
+        await seat.see("› see @cat.png and @cat.png")
+        await asyncio.sleep(0.2)
+        assert CHIP in seat.screen.text
+        assert "Tab attaches" not in seat.screen.text
+        seat.type("\r")
+        await seat.see(lambda: len(sent) == 2)
+        seat.type("\x1b[200~open @cat.png now\x1b[201~")
+        await seat.see("Tab attaches cat.png")
+        assert CHIP not in seat.screen.text
+        seat.type("\r")
+        await seat.see(lambda: len(sent) == 3)
+    assert sent[1:] == [
+        ("see cat.png and cat.png", ["[image: cat.png]"]),
+        ("open @cat.png now", []),
+    ]
+
+
+async def test_a_folded_paste_stays_text_in_the_editor(
+    settings: Settings, sent: Sent, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The editor unfolds it. What it names is not attached, and what is added there is."""
+    program(folder / "editor", r'printf "\n@notes.txt\n" >> "$1"')
+    monkeypatch.setenv("EDITOR", str(folder / "editor"))
+    monkeypatch.delenv("VISUAL", raising=False)
+    pasted = "\n".join("x" * 12) + " @cat.png"
+    async with seated(settings) as seat:
+        await seat.see("observe 0%")
+        seat.type(f"\x1b[200~{pasted}\x1b[201~!")
+        await seat.see("[pasted 12 lines #1]!")
+        seat.type("\x18\x05")
+        await seat.see("[text: notes.txt, 4 tokens]")
+        assert CHIP not in seat.screen.text
+        seat.type("\r")
+        await seat.see(lambda: len(sent) == 1)
+    assert sent == [(f"{pasted}!\nnotes.txt", ["[text: notes.txt]"])]
+
+
+@pytest.mark.parametrize(
+    ("typed", "pasted", "after", "words"),
+    [
+        ("look at this:", "{}/cat.png", "", "look at this: cat.png"),
+        ("", "{}/cat.png", "and this", "cat.png and this"),
+        ("", "See @cat.png.", "", "See cat.png."),
+    ],
+)
+async def test_an_offer_next_to_other_characters(
+    settings: Settings, sent: Sent, folder: Path, typed: str, pasted: str, after: str, words: str
+) -> None:
+    """Tab attaches the file, whatever stands before or after its path."""
+    async with seated(settings) as seat:
+        seat.type(f"{typed}\x1b[200~{pasted.format(folder)}\x1b[201~{after}")
+        await seat.see("Tab attaches cat.png")
+        seat.type("\t")
+        await seat.see(CHIP)
+        seat.type("\r")
+        await seat.see(lambda: len(sent) == 1)
+    assert sent == [(words, ["[image: cat.png]"])]
 
 
 async def test_paths_are_completed(settings: Settings, sent: Sent) -> None:

@@ -322,7 +322,7 @@ async def test_completion(settings: Settings) -> None:
     async with seated(settings) as seat:
         seat.type("/wat")
         await seat.see("/watermarks")
-        await seat.see("how far memory work is")
+        await seat.see("progress of memory work")
 
 
 async def test_private_talk_is_not_stored(api: FakeApi, settings: Settings) -> None:

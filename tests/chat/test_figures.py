@@ -29,7 +29,7 @@ from construct.views.messages import echo_view, replayed
 from construct.views.status import status_notes, status_view
 from construct.views.themes import PLAIN
 from construct.views.usage import usage_view
-from construct.vocabulary import Match, Mode, Phase
+from construct.vocabulary import CycleStatus, Match, Mode, Phase
 from tests.chat.test_views import (
     CLOCK,
     COSTS,
@@ -94,6 +94,12 @@ def test_the_panel_says_where_memory_stands() -> None:
         (progress(0.9, 0.9, 0.9), {}, []),
         (progress(1.2), {}, ["observation run is due"]),
         (progress(1.2), {"running": (cycle(),)}, []),
+        (progress(0, 0, 1.6), {"running": (cycle("reflector"),)}, []),
+        (
+            progress(0, 0, 1.6),
+            {},
+            ["reflection is due. It starts with your next message, or when you run /compact."],
+        ),
         (
             progress(1.2, 0.5),
             {"held_tokens": 700},
@@ -116,8 +122,13 @@ def test_the_panel_says_where_memory_stands() -> None:
         ),
         (
             progress(0, 0, 1.1),
-            {"reflect_from": 2100, "reflector_undone": True},
+            {"reflect_from": 2100, "last_reflection": CycleStatus.REVERTED},
             ["was undone. The next is due at 2,100"],
+        ),
+        (
+            progress(0, 0, 1.1),
+            {"reflect_from": 1200, "last_reflection": CycleStatus.FAILED},
+            ["failed. The next is due at 1,200"],
         ),
         (
             progress(0),
@@ -165,7 +176,7 @@ def test_a_day_of_unknown_prices_has_no_cost() -> None:
 def test_usage_by_day_and_without_a_memory() -> None:
     """A call counts for the user's day.
 
-    Beside what was spent stands what the same talk would have cost.
+    Beside what was spent stands what the same conversations would have cost.
     """
     later = Clock(NOW, timezone(timedelta(hours=1)))
     text = to_text(usage_view(replace(COSTS, days=cost_by_day(SPENT, later))))
@@ -176,7 +187,9 @@ def test_usage_by_day_and_without_a_memory() -> None:
         r"whole history .* \$1\.60",
     ):
         assert re.search(words, text)
-    assert "For 3 replies the whole history would not have fitted" in text
+    basis = " ".join(text.split())
+    assert "Construct: what was spent. The others are estimates" in basis
+    assert "For 3 replies the whole history would not have fitted" in basis
     assert "without a memory" not in to_text(usage_view(replace(COSTS, instead=None)))
 
 
@@ -317,7 +330,10 @@ def test_what_compacting_changed() -> None:
     for done, words in (
         (compacted(0, Compacted(0, 0), Reflection()), "No new observations."),
         (compacted(2, Compacted(2, 0)), "2 new observations; 2 became active."),
-        (compacted(0, Compacted(2, 1)), "2 became active, 1 message left the window."),
+        (
+            compacted(0, Compacted(2, 1)),
+            "2 observations became active, 1 message left the window.",
+        ),
     ):
         assert compact_view(done) == words
 
@@ -339,7 +355,8 @@ def test_a_long_message_is_echoed_with_its_end() -> None:
         assert shown.startswith("› ")
         assert shown.endswith("What does he want?")
         assert hidden in shown
-    assert "…" not in to_text(echo_view("line\n" * 10 + "end"), 80)
+    for text in ("line\n" * 10 + "end", "a" * 2001):
+        assert "…" not in to_text(echo_view(text), 80)
 
 
 def test_undone_lists_both_sides() -> None:
@@ -358,13 +375,13 @@ def test_undone_lists_both_sides() -> None:
 
 
 def test_undone_names_all_that_was_taken_back() -> None:
-    """What the graph drew from a cycle is named with it, once.
+    """What a cycle led to in the graph is named with it, once.
 
     One that only withheld something says so.
     """
     drawn = replace(UNDONE, cycle=cycle(), along=(cycle("graph"), cycle("graph")))
     head = to_text(undone_view(undo(drawn), TODAY), 200).splitlines()[0]
-    named = "an observation run and what the graph drew from it"
+    named = "an observation run and what was added to the graph"
     assert head == f"Taken back: {named}, in conversation 1."
     withheld = replace(UNDONE, deactivated=(), given_back=("User owes Ana money",))
     assert "The model sees it again:\n  “User owes Ana money”" in to_text(

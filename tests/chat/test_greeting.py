@@ -8,9 +8,10 @@ import pytest
 
 from construct.clock import Clock, to_text
 from construct.config import Settings
+from construct.operations.opening import open_chat
 from construct.store.conversations import ConversationSummary
 from construct.store.records import Conversation
-from construct.views.greeting import first_screen, hello, pause_line
+from construct.views.greeting import first_screen, greeting, hello, pause_line
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 
@@ -62,6 +63,16 @@ def test_the_first_screen_of_the_notebook() -> None:
     first = "\n".join(first_screen(settings, "notebook", 80))
     assert "no model answers" in first
     assert "You are talking to" not in first
+
+
+def test_the_first_screen_of_a_private_chat(settings: Settings) -> None:
+    """It promises to keep nothing, rather than to keep everything and learn from it."""
+    opening = open_chat(settings, None, new=False, model=None, private=True)
+    assert opening.first_run
+    first = greeting(opening, 80)
+    assert "Nothing you say here is stored." in first
+    assert "kept in one file" not in first
+    assert "dated notes" not in first
 
 
 @pytest.mark.parametrize(

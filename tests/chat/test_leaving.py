@@ -95,7 +95,7 @@ async def test_a_reply_that_cannot_be_stored_yet(api: FakeApi, settings: Setting
             await seat.see("storing the reply")
             assert "queued: /new" in seat.screen.text
         await seat.see("A new conversation.")
-        assert "storing" not in seat.screen.text
+        assert "storing the reply" not in seat.screen.text
     assert stored(settings, "SELECT content FROM messages WHERE role = 'assistant'") == [
         ("Here it is.",)
     ]

@@ -69,6 +69,19 @@ async def test_an_unchanged_persona_is_not_kept(
     assert not (tmp_path / "persona.md").exists()
 
 
+async def test_a_persona_of_the_settings_is_kept(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the file that CONSTRUCT_PERSONA names, no command would run."""
+    edited_by("true", tmp_path, monkeypatch)
+    own = tmp_path / "mine.md"
+    async with seated(replace(settings, persona=own)) as seat:
+        await seat.see("observe 0%")
+        seat.type("/persona\r")
+        await seat.see("To go back, unset CONSTRUCT_PERSONA.")
+    assert own.exists()
+
+
 async def test_a_persona_deleted_in_the_editor_is_gone(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -100,7 +100,7 @@ def test_commands_on_request(api: FakeApi, pipe: Pipe, capfd: pytest.CaptureFixt
     api.enqueue("chat", "Yes.")
     assert pipe.run("//usr/bin is a folder\n/usage\n/quit\nnever said\n", commands=True) == 0
     out = capfd.readouterr().out
-    assert out.startswith("Yes.\nThe same talk")
+    assert out.startswith("Yes.\nThe same conversations")
     assert pipe.rows("SELECT content FROM messages WHERE role = 'user'") == [
         ("/usr/bin is a folder",)
     ]

@@ -8,6 +8,7 @@ import pytest
 from prompt_toolkit.completion import DummyCompleter
 
 from construct.chat.editor import edit_text
+from construct.chat.mentions import shell_words
 from construct.chat.prompt import Prompt
 from construct.config import Settings
 from construct.errors import ConstructError, UsageError
@@ -113,6 +114,15 @@ async def test_cw_keeps_the_space(settings: Settings, keys: str, left: str) -> N
         await seat.see(lambda: f"› {left}" in seat.screen.lines)
 
 
+async def test_vi_states(settings: Settings) -> None:
+    """The toolbar tells typing over from commands."""
+    async with seated(replace(settings, editing_mode="vi")) as seat:
+        seat.type("one\x1b")
+        await seat.see("vi normal")
+        seat.type("R")
+        await seat.see("vi replace")
+
+
 async def test_the_editor(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,6 +143,24 @@ async def test_the_editor(
         await seat.see("› saved")
 
 
+async def test_the_editor_leaves_the_draft(
+    api: FakeApi, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was typed while /editor waited for a reply stands after what was written."""
+    script = tmp_path / "editor"
+    script.write_text('#!/bin/sh\necho edited > "$1"\n')
+    script.chmod(0o700)
+    monkeypatch.setenv("EDITOR", str(script))
+    monkeypatch.delenv("VISUAL", raising=False)
+    api.enqueue("chat", Reply("first answer " * 40, chunk_delay=0.02, chunk_size=10))
+    async with seated(settings) as seat:
+        seat.type("one\r")
+        await seat.see("first answer")
+        seat.type("/editor\rmy draft")
+        await seat.see("› my draft")
+        await seat.see(lambda: seat.screen.lines[-3:-1] == ["› edited", "  my draft"])
+
+
 def test_no_editor(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without any editor, or with one that is no command, it is said what to set.
 
@@ -141,9 +169,20 @@ def test_no_editor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(UsageError, match="Set EDITOR"):
         edit_text("x", {"EDITOR": "/nonexistent/editor"})
-    with pytest.raises(UsageError, match="VISUAL has an unmatched"):
-        edit_text("x", {"VISUAL": "'half a quote"})
+    for command in ("'half a quote", "vim\\"):
+        with pytest.raises(
+            UsageError, match="VISUAL has an unmatched quotation mark or a backslash"
+        ):
+            edit_text("x", {"VISUAL": command})
     assert edit_text("as it was\n", {"EDITOR": "/bin/false"}) == "as it was\n"
+
+
+def test_command_lines_of_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A backslash is part of a path there."""
+    with monkeypatch.context() as windows:
+        windows.setattr("os.name", "nt")
+        assert shell_words(r"C:\vi.exe -w") == [r"C:\vi.exe", "-w"]
+        assert shell_words(r'"C:\My Editor\vi.exe" -w') == [r"C:\My Editor\vi.exe", "-w"]
 
 
 async def test_a_search_through_what_was_said(api: FakeApi, settings: Settings) -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from construct.store.database import open_database
 from tests.support.emulator import PseudoTerminal, python
-from tests.support.fake_api import FakeApi, Reply
+from tests.support.fake_api import FakeApi, Reply, faults
+from tests.support.talks import LOW, facts
 
 CHAT = """
 import sys
@@ -128,6 +129,24 @@ def test_a_dumb_terminal(api: FakeApi, env: dict[str, str]) -> None:
         terminal.type("\x04")
         assert terminal.wait() == 0
         assert "\x1b" not in terminal.screen.raw
+    finally:
+        terminal.close()
+
+
+def test_leaving_a_dumb_terminal(api: FakeApi, env: dict[str, str]) -> None:
+    """It says that memory work is going on, and Ctrl-C leaves that for later."""
+    api.fail("observer", faults.hang(20), times=None)
+    more = {**LOW, "TERM": "dumb", "MEMORY_WORKER_MODEL": ""}
+    terminal = PseudoTerminal(python(CHAT), env | more)
+    try:
+        terminal.see(lambda screen: screen.lines[-1:] == [">"])
+        terminal.type(f"{' '.join(facts(12))}\n")
+        terminal.see("You said")
+        terminal.type("\x04")
+        terminal.see("finishing memory work… Ctrl-C leaves it for later")
+        terminal.type("\x03")
+        terminal.see("left for later")
+        assert terminal.wait(10) == 0
     finally:
         terminal.close()
 

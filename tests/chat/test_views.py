@@ -183,7 +183,7 @@ def plan(**more: Any) -> ForgetPlan:
         "memories": (memory(),),
         "messages": (message(1),),
         "replies": (message(2),),
-        "threads": (),
+        "conversations": (),
         "cycles": (),
         "marks": (EVIL, "tea"),
         "elsewhere": 3,
@@ -202,10 +202,16 @@ def request() -> Request:
     messages = (
         ChatMessage(
             "user",
-            (Words("<observations>\n! [2026-03-01] x\n</observations>", mark=True), Words(EVIL)),
+            (
+                Words("<observations>\n! [2026-03-01] x\n</observations>", True, "observations"),
+                Words(EVIL),
+            ),
         ),
         ChatMessage("assistant", (Words("long " * 200),)),
-        ChatMessage("user", (Words("and now?", mark=True), Words("<ambient>\nNow\n</ambient>"))),
+        ChatMessage(
+            "user",
+            (Words("and now?", mark=True), Words("<ambient>\nNow\n</ambient>", part="ambient")),
+        ),
     )
     return Request((Words("You are.", mark=True),), messages, (Tool("recall", "Search.", {}),))
 
@@ -368,7 +374,7 @@ def test_memory_is_grouped_by_day() -> None:
 def test_nothing_yet() -> None:
     """Where there is nothing, the views say so."""
     assert "when you run /compact" in nothing_listed(listed(), compact="/compact")
-    assert "`construct observe` learns from" in nothing_listed(listed(unread=3), compact="")
+    assert "`construct observe` learns from" in nothing_listed(listed(unobserved=3), compact="")
     assert "Nothing is remembered" in to_text(generations_view(Generations((), (), {}, ()), TODAY))
     assert "Nothing is remembered" in to_text(timeline_view([]))
     assert "no conversations" in to_text(conversations_view([], CLOCK))
@@ -460,7 +466,7 @@ def test_forgetting_says_what_stays() -> None:
         **(counts | {"observations": 2, "memories": 1, "relations": 3, "pending_erasure": True})
     )
     assert forgotten_view(gone).startswith(
-        "Deleted: 2 observations, 1 memory, 3 relations. Its bytes are still in"
+        "Deleted: 2 observations, 1 memory, 3 relations. What was deleted is still in"
     )
     emptied = Forgotten(**(counts | {"observations": 1, "emptied": 2, "beside": (8,)}))
     assert forgotten_view(emptied) == (
@@ -516,8 +522,9 @@ def test_words() -> None:
     ]
     assert (money_in_table(0.0021, 0.5), money_in_table(0.5, 0.5)) == ("$0.0021", "$0.5000")
     assert (money_in_table(0.5, 12.0), money_in_table(0.0, 0.0)) == ("$0.50", "$0.00")
-    assert [percent(0), percent(0.001), percent(0.414), percent(5.9)] == [
+    assert [percent(0), percent(0.001), percent(0.005), percent(0.414), percent(5.9)] == [
         "0%",
+        "<1%",
         "<1%",
         "41%",
         "590%",

@@ -181,7 +181,7 @@ def test_streams_may_be_closed_or_full(lived: Program) -> None:
     assert full.returncode == 1
     first, *rest = full.stderr.splitlines()
     assert first == "1"
-    assert rest[0].startswith("Standard output cannot be written")
+    assert rest[0].startswith("Cannot write to standard output")
     assert len(rest) == 2
 
 
@@ -259,6 +259,32 @@ def test_an_option_on_the_wrong_side_of_the_command(
     done = program.run(*arguments)
     assert done.returncode == 2
     assert words in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "advised"),
+    [
+        (("ask", "Who", "is", "Anna?"), True),
+        (("conversations", "rename", "1", "Where", "we", "live"), True),
+        (("memory", "graph", "Ana", "Reis"), True),
+        (("undo", "a"), False),
+        (("memory", "forget", "1", "2"), False),
+    ],
+)
+def test_too_many_arguments(program: Program, arguments: tuple[str, ...], advised: bool) -> None:
+    """Quotes are advised where they help."""
+    done = program.run(*arguments)
+    assert done.returncode == 2
+    assert done.stderr.startswith("Too many arguments: ")
+    assert ("must be in quotes" in done.stderr) == advised
+
+
+def test_help_says_where_everything_is(program: Program) -> None:
+    """In plain words, without the names of Python types."""
+    assert "Everything is kept in one SQLite file." in program.run("--help").stdout
+    printed = program.run("memory", "list", "--help").stdout
+    assert "construct memory list [OPTIONS] [FILTER]...\n" in printed
+    assert "<" not in printed
 
 
 def test_no_pager_is_started(lived: Program) -> None:

@@ -102,6 +102,20 @@ def test_a_server_elsewhere_by_its_address(program: Program, api: FakeApi) -> No
     assert "ANTHROPIC_AUTH_TOKEN=test-key" in config(program).read_text()
 
 
+def test_setup_says_that_a_window_is_small(program: Program, api: FakeApi) -> None:
+    """The screen gives the same advice as `--use`."""
+    api.models, api.context_window = ("gemma4",), 4096
+    with on_terminal(program, "setup") as terminal:
+        terminal.see("continue without a model")
+        terminal.type("u")
+        terminal.see("Address")
+        terminal.type(f"{api.url}{ENTER}")
+        terminal.see("Key, if it needs one")
+        terminal.type(f"test-key{ENTER}")
+        assert terminal.wait() == 0
+        assert "gemma4 can read only 4,096 tokens at once." in terminal.screen.text
+
+
 def test_ctrl_c_interrupts_the_screen(program: Program) -> None:
     """Nothing is written, and the exit status says that it was interrupted."""
     with on_terminal(program) as terminal:

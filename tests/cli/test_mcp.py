@@ -20,6 +20,7 @@ from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import TextContent
 
+from construct.config import Thresholds
 from construct.errors import NotFoundError
 from construct.mcp.clients import Client, setting_for
 from construct.operations import doors
@@ -174,6 +175,18 @@ def test_narrowed(life: Life) -> None:
     lately = whole(life, since, "quince")
     assert "jam" in lately
     assert "tart" not in lately
+
+
+def test_what_a_client_may_not_read_takes_up_no_room(life: Life) -> None:
+    """The budget of the resource is for what the client may read."""
+    here = life.talk()
+    for number in range(4):
+        life.learn(here, f"The quince tart number {number} needs honey")
+    life.pass_days(10)
+    life.learn(here, "The quince tree needs water", priority="low")
+    ctx = context(life.db, life.clock, thresholds=Thresholds(budget=40))
+    (shown,) = doors.current(ctx, doors.access(ctx, None, "7d"))
+    assert shown.content == "The quince tree needs water"
 
 
 def test_out_of_reach(life: Life) -> None:
@@ -341,8 +354,9 @@ def test_what_cannot_be_served(program: Program) -> None:
     """It is said at the start, in plain words."""
     unknown = program.run("mcp", "--print-config", "emacs")
     assert (unknown.returncode, "Use one of claude-code" in unknown.stderr) == (2, True)
-    assert program.run("mcp", "--conversation", "9").returncode == 1
-    assert program.run("mcp", "--since", "someday").returncode == 2
+    for options in ([], ["--print-config", "zed"]):
+        assert program.run("mcp", "--conversation", "9", *options).returncode == 1
+        assert program.run("mcp", "--since", "someday", *options).returncode == 2
     program.db.write_bytes(b"SQLite format 3\x00 not really")
     assert program.run("mcp").returncode == 4
 

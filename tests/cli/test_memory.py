@@ -1,11 +1,15 @@
 """`construct memory …`, `undo` and `compact`, run as a program."""
 
 import json
+import re
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from construct.clock import Clock
 from construct.memory.learning.proposals import ProposedObservation
+from construct.memory.undo import undo
 from tests.memory.builders import Life
 from tests.support.emulator import PseudoTerminal, python
 from tests.support.fake_api import FakeApi, adversarial, faults
@@ -127,6 +131,17 @@ def test_as_of_lists_what_was_believed_then(lived: Program) -> None:
         "memory", "list", "--as-of", "today"
     )
     assert lived.run("memory", "list", "--as-of", "when it rained").returncode == 2
+
+
+@pytest.mark.parametrize("options", [["--as-of", "2026-03-01"], ["--as-of", "now", "--all"]])
+def test_what_was_undone_is_in_no_past_list(
+    program: Program, life: Life, options: list[str]
+) -> None:
+    """Neither an observation, nor the memory that was promoted from it."""
+    life.learn(life.talk(), "I live in Porto")
+    assert ids(program.json("memory", "list", *options)) == [1, "memory:1"]
+    undo(life.db, Clock(datetime(2026, 3, 2, tzinfo=UTC)))
+    assert ids(program.json("memory", "list", *options)) == []
 
 
 def test_search_has_the_shape_of_the_contract(lived: Program) -> None:
@@ -519,6 +534,23 @@ def test_while_nothing_is_learned_no_learning_is_announced(lived: Program, setti
     assert (done.stdout, done.stderr) == ("Imported 1 message in 1 new conversation.\n", "")
 
 
+def test_a_question_does_not_go_into_redirected_output(lived: Program) -> None:
+    """With standard output in a file, it is asked on standard error."""
+    out = lived.folder / "out.json"
+    code = (
+        f"import os; os.dup2(os.open({str(out)!r}, os.O_WRONLY | os.O_CREAT), 1);"
+        "from construct.cli.run import run; run(['undo', '--json'])"
+    )
+    terminal = PseudoTerminal(python(code), lived.environment(), 100, 40)
+    try:
+        terminal.see("Take this back? [y/N]")
+        terminal.type("yes\n")
+        assert terminal.wait() == 0
+    finally:
+        terminal.close()
+    assert json.loads(out.read_text())["cycle"]["kind"] == "observer"
+
+
 @pytest.mark.parametrize(("answer", "left"), [("no\n", [3, 4, 5]), ("yes\n", [3, 4])])
 def test_undo_on_a_terminal_shows_what_it_would_take_back_and_asks(
     lived: Program, answer: str, left: list[int]
@@ -619,7 +651,11 @@ def test_the_context_is_what_would_be_sent(lived: Program) -> None:
     assert found["messages"][0]["blocks"][0]["kind"] == "observations"
     assert set(found["tokens"]) >= {"system", "observations", "messages"}
     assert "would be sent to" in lived.run("memory", "context").stdout
-    assert "You are Construct" in lived.run("memory", "context", "--full").stdout
+    full = lived.run("memory", "context", "--full").stdout
+    assert "You are Construct" in full
+    tools = re.findall(r"^tool  ([\d,]+) tokens$", full, re.MULTILINE)
+    assert sum(map(int, tools)) == found["tokens"]["tools"]
+    assert '"properties"' in full
 
 
 def test_profile_gives_each_line_its_id(lived: Program) -> None:

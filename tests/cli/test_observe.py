@@ -139,6 +139,22 @@ def test_it_asks_first(past: Program, api: FakeApi) -> None:
     assert not api.of("observer")
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--last", "3"], "--last needs --dry-run."),
+        (["--dry-run", "--budget", "0"], "--budget cannot be used with --dry-run."),
+    ],
+)
+def test_options_that_do_not_go_together(
+    past: Program, api: FakeApi, options: list[str], words: str
+) -> None:
+    """They are refused before anything is sent."""
+    done = past.run("observe", *options)
+    assert (done.returncode, done.stderr) == (2, f"{words}\n")
+    assert not api.of("observer")
+
+
 def test_a_talk_that_went_on_is_observed_whole(past: Program, api: FakeApi, tmp_path: Path) -> None:
     """Imported turns below newer ones are observed in their order, and each once."""
     past.run("ask", "--conversation", "1", "What was that again?", "--no-wait")

@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
+from starlette.types import Message
 
-from construct.mcp.http import read_token
+from construct.mcp.http import http_app, read_token
 from tests.support.program import Program
 
 
@@ -92,6 +93,31 @@ def test_who_is_let_through(door: Door) -> None:
     assert door.ask("POST", "/api/sessions/99/compact")[0] == 404
 
 
+@pytest.mark.parametrize(
+    ("host", "port", "status"),
+    [("127.0.0.1", 80, 404), ("localhost:80", 80, 404), ("evil.example", 80, 400),
+     ("127.0.0.1", 8000, 400)],
+)  # fmt: skip
+async def test_the_default_port_need_not_be_named(host: str, port: int, status: int) -> None:
+    """Clients leave port 80 out of the Host header."""
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def receive() -> Message:
+        return {"type": "http.request"}
+
+    headers = [(b"host", host.encode()), (b"authorization", b"Bearer token")]
+    scope = {"type": "http", "method": "GET", "path": "/", "headers": headers}
+    await http_app(_nothing, _nothing, "token", port)(scope, receive, send)
+    assert sent[0]["status"] == status
+
+
+def _nothing(*_: object) -> NoReturn:
+    raise AssertionError("no endpoint was asked for")
+
+
 def test_the_three_endpoints(door: Door) -> None:
     """The panel, what is in it, and compacting, which answers with the panel."""
     _, found, _ = door.ask("GET", "/api/sessions/1/memory")
@@ -104,7 +130,7 @@ def test_the_three_endpoints(door: Door) -> None:
     assert (status, compacted["conversation"]) == (200, 2)
     assert compacted["messages"]["unobserved"] == 0
     counted = {(by["client"], by["tool"]): by["calls"] for by in door.program.json("doors")}
-    assert counted == {("HTTP", "memory"): 2, ("HTTP", "details"): 1, ("HTTP", "compact"): 1}
+    assert counted == {("HTTP", "memory"): 1, ("HTTP", "details"): 1, ("HTTP", "compact"): 1}
 
 
 def test_a_taken_port(door: Door) -> None:

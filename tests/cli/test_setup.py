@@ -120,6 +120,59 @@ def test_another_model_counts_beside_credentials_in_the_environment(
     assert "CONSTRUCT_MODEL in the environment or .env takes precedence" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "overrides"),
+    [
+        ("CONSTRUCT_MODEL", "small", True),
+        ("CONSTRUCT_PROVIDER", "notebook", True),
+        ("CONSTRUCT_MODEL", "big", False),
+        ("CONSTRUCT_PROVIDER", "anthropic", False),
+    ],
+)
+@pytest.mark.parametrize("has_credentials", [True, False])
+def test_a_model_or_a_provider_set_elsewhere_comes_first(
+    program: Program, api: FakeApi, name: str, value: str, overrides: bool, has_credentials: bool
+) -> None:
+    """The message names the setting. What was chosen is tried all the same."""
+    api.models = ("big", "small")
+    api.enqueue("chat", "Hello!")
+    if has_credentials:
+        options, more = [], api.env()
+    else:
+        options, more = ["--server", api.url, "--key", "-"], {}
+    done = program.run("setup", "--use", "big", *options, stdin="sk\n", more={name: value, **more})
+    assert "big: Hello!" in done.stdout
+    assert (f"{name} in the environment or .env takes precedence" in done.stdout) == overrides
+
+
+@pytest.mark.parametrize(
+    ("more", "model"),
+    [
+        ({}, "big"),
+        ({"CONSTRUCT_MODEL": "small"}, "small"),
+        ({"ANTHROPIC_BASE_URL": ""}, "claude-sonnet-5-5"),
+        ({"CONSTRUCT_PROVIDER": "local", "CONSTRUCT_LOCAL_MODEL": "x.gguf"}, "local:x"),
+        (
+            {
+                "CONSTRUCT_PROVIDER": "local",
+                "CONSTRUCT_LOCAL_MODEL": "x.gguf",
+                "CONSTRUCT_MODEL": "claude-sonnet-5-5",
+            },
+            "local:x",
+        ),
+        ({"CONSTRUCT_PROVIDER": "local"}, "notebook"),
+    ],
+)
+def test_it_names_the_model_that_replies(
+    program: Program, api: FakeApi, more: dict[str, str], model: str
+) -> None:
+    """On another server, that is the first it lists; with a local provider, the file's."""
+    api.models = ("big", "small")
+    if "CONSTRUCT_PROVIDER" not in more:
+        more = {**api.env(), **more}
+    assert program.json("setup", more=more)["model"] == model
+
+
 def test_doctor_of_a_notebook(program: Program) -> None:
     """No model is a choice, not a fault."""
     done = program.run("doctor", "--json")
@@ -135,6 +188,7 @@ def test_doctor_of_a_notebook(program: Program) -> None:
         (["--key", "-"], "two words\n", "Not a key"),
         (["--server", "ftp://x"], None, "ftp://x"),
         (["--use", "no-such-model"], None, "construct models"),
+        (["--use", "~nosuchuser/x.gguf"], None, "~nosuchuser"),
     ],
 )
 def test_wrong_usage(program: Program, arguments: list[str], stdin: str | None, named: str) -> None:

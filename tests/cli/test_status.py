@@ -205,7 +205,7 @@ def test_usage_is_by_purpose_and_model(program: Program) -> None:
     assert program.json("usage")["by"] == []
     program.run("ask", "--no-wait", "Hello.")
     usage = program.json("usage")
-    assert set(usage) == {"total", "today", "by", "days", "stored_talk_usd", "instead"}
+    assert set(usage) == {"total", "today", "by", "days", "stored_conversations_usd", "instead"}
     (line,) = usage["by"]
     assert (line["purpose"], line["calls"]) == ("chat", 1)
     assert line["cost_usd"] > 0
@@ -216,7 +216,7 @@ def test_usage_is_by_purpose_and_model(program: Program) -> None:
         > 0
     )
     assert [day["date"] for day in usage["days"]] == ["2026-03-10"]
-    assert usage["stored_talk_usd"] == usage["total"]["cost_usd"]
+    assert usage["stored_conversations_usd"] == usage["total"]["cost_usd"]
     assert usage["instead"]["full_usd"] == usage["instead"]["recent_usd"] > 0
     shown = program.run("usage").stdout
     for part in (line["model"], "2026-03-10", "whole history"):

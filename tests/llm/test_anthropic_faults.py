@@ -268,6 +268,7 @@ NO_ANSWERS = {
     "no stream": status(200, '{"type": "message", "content": []}', content_type="application/json"),
     "not JSON": events("[DONE]"),
     "no object": events("5"),
+    "nested too deeply": events("[" * 200_000),
     "no error": events('{"type": "error", "error": null}'),
     "not text": events(START) + b"data: \xff\xff\n\n",
     "an error page": status(500, "<html>oops</html>"),
@@ -431,7 +432,7 @@ def test_times_in_words(seconds: float, words: str) -> None:
     assert anthropic_errors.in_words(seconds) == words
 
 
-@pytest.mark.parametrize("said", ["", "soon", "nan", "inf", "-5"])
+@pytest.mark.parametrize("said", ["", "soon", "nan", "inf", "-5", "Mon, 01 Jan 99999 00:00:00 GMT"])
 def test_waits_that_make_no_sense(said: str) -> None:
     """A `retry-after` that is no time is as if it were not there."""
     assert anthropic_errors.retry_after({"retry-after": said}) is None

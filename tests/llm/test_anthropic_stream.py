@@ -224,3 +224,10 @@ def test_later_counts_are_totals() -> None:
         {"type": "message_delta", "usage": second},
     ).usage
     assert usage == Usage(10, 5, 0, 9)
+
+
+def test_values_that_make_no_sense_are_ignored() -> None:
+    """An index that is no number, and a count too large to store, are as if left out."""
+    events = block([], {"type": "text"}, {"type": "text_delta", "text": "Hi"})  # type: ignore[arg-type]
+    reply = built(*events, {"type": "message_delta", "usage": {"output_tokens": 10**30}})
+    assert reply == Reply("Hi", [Text("Hi")], Usage())

@@ -22,6 +22,8 @@ from construct.llm.capable import is_capable, parameters_in
         ("phi-3-mini-4k-instruct-8bit", None),
         ("claude-haiku-5-5", None),
         ("claude-haiku-4-5-20251001", None),
+        (f"{'9' * 320}b", None),
+        (f"{'9' * 5_000}x7b", None),
     ],
 )
 def test_sizes_in_names(name: str, parameters: int | None) -> None:

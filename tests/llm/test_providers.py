@@ -9,7 +9,7 @@ from construct.errors import NotConfiguredError, UsageError
 from construct.llm.anthropic_model import AnthropicModel
 from construct.llm.local_model import LocalModel
 from construct.llm.notebook import Notebook
-from construct.llm.providers import Models, choose_models
+from construct.llm.providers import Models, choose_models, named_provider
 from construct.llm.servers import look
 from construct.vocabulary import AttachmentKind, Provider
 from tests.support.model_servers import ModelServer, llamacpp, ollama, vllm
@@ -59,6 +59,14 @@ def test_choice(environ: dict[str, str], main: str, worker: str) -> None:
     assert (models.main.name, models.worker_name) == (main, worker)
     assert (models.worker is None) == (worker == "extractive")
     assert bool(models.worker_reason) == (worker == "extractive")
+
+
+@pytest.mark.parametrize("changed", [{}, {"CONSTRUCT_PROVIDER": "anthropic"}])
+def test_a_local_model_beside_credentials_replies(changed: dict[str, str]) -> None:
+    """The provider is that of the model that replies, whatever the worker model needs."""
+    environ = {**KEY, **GGUF, "CONSTRUCT_MODEL": "local", **changed}
+    assert chosen(**environ).provider is Provider.LOCAL
+    assert named_provider(load_settings(environ)) is Provider.LOCAL
 
 
 def test_a_server_is_asked_what_the_settings_leave_open() -> None:
@@ -120,6 +128,16 @@ def test_a_found_model_is_sent_no_key() -> None:
     assert not models.main._sends_custom_headers
     assert models.main.end.base_url == server.url
     assert models.worker_name == "claude-haiku-5-5"
+
+
+@pytest.mark.parametrize(
+    ("setting", "window"), [({}, 8192), ({"CONSTRUCT_CONTEXT_WINDOW": "4096"}, 4096)]
+)
+def test_the_setting_narrows_the_window_of_a_local_model(
+    setting: dict[str, str], window: int
+) -> None:
+    """Without it, the file's header says how much the model can be sent."""
+    assert chosen(CONSTRUCT_PROVIDER="local", **GGUF, **setting).main.context_window == window
 
 
 def test_one_local_model_is_enough() -> None:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from construct.errors import UsageError
+from construct.llm import servers
 from construct.llm.servers import describe, list_models, look
-from construct.llm.servers.types import FoundModel
+from construct.llm.servers.types import Ask, FoundModel
 from tests.support.model_servers import ModelServer, llamacpp, lmstudio, ollama, vllm
 
 OLLAMA = ollama(
@@ -190,10 +191,40 @@ def test_a_blank_list_means_nowhere() -> None:
 
 @pytest.mark.parametrize(
     ("host", "is_used"),
-    [("{host}", True), ("http://{host}", True), ("ollama.example.com", False), (":::", False)],
+    [
+        ("{host}", True),
+        ("http://{host}", True),
+        ("'{host}'", True),
+        ("ollama.example.com", False),
+        (":::", False),
+    ],
 )
 def test_ollama_host(host: str, is_used: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """OLLAMA_HOST is where Ollama is looked for, when that is on this machine."""
     with ModelServer(OLLAMA) as server:
         found = look({"OLLAMA_HOST": host.format(host=server.url.removeprefix("http://"))})
     assert ("ollama" in {m.source for m in found}) is is_used
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:11434"),
+        ("http://127.0.0.1", "http://127.0.0.1:80"),
+        ("https://localhost/", "https://localhost:443"),
+        ("0.0.0.0", "http://127.0.0.1:11434"),
+    ],
+)
+def test_the_port_that_ollama_host_leaves_out(
+    host: str, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is the one that Ollama would listen on."""
+    asked: list[str] = []
+
+    def asker(base_url: str) -> Ask:
+        asked.append(base_url)
+        return lambda path, body=None: None
+
+    monkeypatch.setattr(servers, "asker", asker)
+    assert look({"OLLAMA_HOST": host}) == []
+    assert url in asked

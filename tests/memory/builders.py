@@ -96,7 +96,7 @@ class Life:
     def compact(self, here: int, retained: int = 0) -> Compacted:
         """Commit what is pending, and let the window begin later."""
         with transaction(self.db):
-            return compact(self.db, here, retained, FRAME, self.tick())
+            return compact(self.db, here, retained, FRAME, self.clock)
 
     def learn(
         self, here: int, text: str, *, reply: str = "I see.", priority: str = "high"
@@ -150,7 +150,7 @@ class Life:
     def remember(self, content: str, origin: str = "user") -> int:
         """Store a memory that comes from no observation, and draw a graph of it."""
         with transaction(self.db):
-            return self.relate(remember(self.db, content, None, origin, self.tick()).id)
+            return self.relate(remember(self.db, content, None, origin, self.clock).id)
 
     def promoted(self, o: Observation) -> int:
         """Return the memory promoted from an observation, with a graph drawn of it."""

@@ -49,6 +49,17 @@ async def test_a_question_brings_the_passage_with_its_date(tmp_path: Path, api: 
         assert "Vouzela" in ambient(api)
 
 
+async def test_a_question_that_is_asked_again_brings_the_same(tmp_path: Path, api: FakeApi) -> None:
+    """On a retry, the turn before is still the one before the question."""
+    async with talking(tmp_path, api, CONSTRUCT_OBSERVATION_BUDGET="200", **_without_budget()) as t:
+        await lived(t)
+        await t.say("The bees that my grandmother Ermelinda kept!")
+        await t.say("and where was that?")
+        assert "Vouzela" in ambient(api)
+        await t.responder.retry(t.id, t.heard.append)
+        assert "Vouzela" in ambient(api)
+
+
 async def test_nothing_is_brought_up_without_reason(tmp_path: Path, api: FakeApi) -> None:
     """Small talk, and what was never mentioned, bring nothing back."""
     async with talking(tmp_path, api, **LOW) as t:

@@ -4,11 +4,14 @@ import random
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from construct.clock import Clock
 from construct.errors import UsageError
 from construct.memory.corrections import edit
 from construct.memory.forgetting import forget
@@ -24,7 +27,7 @@ from tests.memory.builders import Life, stated
 def keep(life: Life, content: str, origin: str = "user", category: str | None = None) -> Memory:
     """Store a memory by hand."""
     with transaction(life.db):
-        return remember(life.db, content, category, origin, life.tick())
+        return remember(life.db, content, category, origin, life.clock)
 
 
 def settle(life: Life) -> int:
@@ -34,7 +37,7 @@ def settle(life: Life) -> int:
     """
     before = life.count("memories")
     with transaction(life.db):
-        promote(life.db, life.tick())
+        promote(life.db, life.clock)
     return life.count("memories") - before
 
 
@@ -71,6 +74,20 @@ def test_one_fact_is_one_memory(life: Life) -> None:
     assert keep(life, "I'm allergic to peanuts.", "assistant").id == first.id
     assert keep(life, "I am not allergic to peanuts").id != first.id
     assert len(in_force(life)) == 2
+
+
+def test_tomorrow_is_counted_from_the_users_day(life: Life) -> None:
+    """Two evenings west of Greenwich may be one day in UTC."""
+    west = ZoneInfo("America/Los_Angeles")
+    with transaction(life.db):
+        first, second = (
+            remember(life.db, "Dentist tomorrow", None, "user", Clock(moment, west))
+            for moment in (
+                datetime(2026, 3, 4, 16, 30, tzinfo=west),
+                datetime(2026, 3, 5, 10, 0, tzinfo=west),
+            )
+        )
+    assert first.id != second.id
 
 
 def test_one_fact_is_found_among_many(life: Life) -> None:
@@ -304,7 +321,7 @@ def test_promotion_in_a_transaction_that_fails_leaves_nothing(life: Life) -> Non
     def fail() -> None:
         with transaction(life.db):
             life.db.execute("UPDATE observations SET committed_at = '2026'")
-            promote(life.db, life.tick())
+            promote(life.db, life.clock)
             raise sqlite3.Error
 
     with pytest.raises(sqlite3.Error):

@@ -9,8 +9,11 @@ from construct.memory.provenance import nodes_in_order, trace_observation
 from construct.memory.undo import undo
 from construct.operations import provenance
 from construct.operations.provenance import MemoryTrace, MessageTrace
+from construct.store.database import transaction
 from construct.store.messages import get_message
 from construct.store.records import Observation
+from construct.store.usage import Call, record_usage
+from construct.tokens import Usage
 from tests.memory.builders import Life
 from tests.support.context import context
 
@@ -122,6 +125,21 @@ def test_what_was_outdated_and_by_what_is_told_on_both_sides(life: Life) -> None
     assert len(lived(life, new.id)) == 2
 
 
+def test_what_a_reflector_retires_is_dated_by_its_cycle(life: Life) -> None:
+    """Not by the time of the line that stays, which is older; so is who checked it."""
+    here = life.talk()
+    stays = life.learn(here, "Has a cat, Tom")
+    life.pass_days(10)
+    again = life.learn(here, "Has a cat called Tom")
+    life.pass_days(30)
+    life.reflect(same=[(again, stays)])
+    with transaction(life.db):
+        cycle = life.read(again).superseded_by
+        record_usage(life.db, Call("verifier", "m", Usage(), None), life.tick(), None, cycle)
+    days = [(event.event, event.at[:10]) for event in trace_observation(life.db, stays.id).life]
+    assert days[2:] == [("replaced", "2026-04-10"), ("checked", "2026-04-10")]
+
+
 def beginning(o: Observation) -> list[tuple[str, str]]:
     """Return how the life of an observation begins."""
     said = f"message:{2 * o.id - 1} user: {o.content}"
@@ -134,14 +152,14 @@ def test_a_note_that_says_the_same_is_told_on_both_sides(life: Life) -> None:
     first, again, other = (
         life.learn(here, text) for text in ("Likes tea", "Likes tea a lot", "It rained")
     )
-    life.reflect(
-        same=[(first, again)], dropped=[other], notes=["refused: x (y); kept: “Likes tea”"]
-    )
+    notes = ["refused: x (y); kept: “Likes tea”", "kept “Likes tea a lot”: it is pinned"]
+    life.reflect(same=[(first, again)], dropped=[other], notes=notes)
     assert lived(life, first.id)[2:] == [
         ("repeated", "by 2: Likes tea a lot"),
         ("kept", "refused: x (y); kept: “L"),
     ]
     assert ("replaced", "1: Likes tea") in lived(life, again.id)
+    assert ("kept", "kept “Likes tea a lot”: ") in lived(life, again.id)
     assert lived(life, other.id)[-1][0] == "dropped"
 
 

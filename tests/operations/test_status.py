@@ -10,7 +10,7 @@ from construct.operations.status import Meters, Work, meters, status
 from construct.store import cycles
 from construct.store.usage import Call, record_usage
 from construct.tokens import Usage
-from construct.vocabulary import Scope
+from construct.vocabulary import CycleStatus, Scope
 from tests.memory.builders import Life, stated
 from tests.support.context import context
 
@@ -61,7 +61,7 @@ def test_an_undone_reflection_waits_for_a_threshold_of_observations(life: Life) 
     life.reflect(("I live in Lisbon in a flat with two rooms", lines))
     undo(life.db, life.clock)
     found = work(life, here)
-    assert found.reflector_undone
+    assert found.last_reflection == CycleStatus.REVERTED
     assert found.reflect_from == sum(o.token_count for o in lines) + THRESHOLDS.reflector
 
 

@@ -24,6 +24,6 @@ def test_a_full_disk_leaves_no_half_written_file(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", CODE, path], capture_output=True, text=True, check=True
     )
-    assert done.stdout.startswith(f"{path} cannot be written: File too large.\n")
+    assert done.stdout.startswith(f"Cannot write to {path}: File too large.\n")
     assert done.stdout.count("\n") == 2
     assert list(path.parent.iterdir()) == []

@@ -13,7 +13,7 @@ import pytest
 from construct.errors import DatabaseUnusableError, ExitStatus
 from construct.store import database, faults
 from construct.store.database import make_folder, open_database
-from construct.store.version import APPLICATION_ID, SCHEMA_VERSION
+from construct.store.version import APPLICATION_ID, SCHEMA_VERSION, has_side_file
 from tests.store.transfer_world import World
 
 
@@ -225,6 +225,14 @@ def killed(place: Path, name: str) -> Path:
     for suffix in ("", "-wal", "-shm"):
         shutil.copy(place / f"{name}{suffix}", place / "killed" / f"{name}{suffix}")
     return place / "killed" / name
+
+
+def test_a_log_that_another_process_deletes_meanwhile(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is no log, and no error."""
+    monkeypatch.setattr(Path, "exists", lambda _: True)
+    assert not has_side_file(place / "x.db", "-wal")
 
 
 @pytest.mark.parametrize("linked", [False, True])

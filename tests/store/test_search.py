@@ -47,13 +47,23 @@ def test_what_is_withheld_is_never_found(db: sqlite3.Connection, filters: Filter
     """
     assert found(db, "observation", filters) == [[1]] * 3
     assert found(db, "memory", filters) == [[1, 2]] * 3
-    assert search.observations_from(db, [1]) == {1: [(1, "Likes quinces")]}
+    assert search.observations_by_message(db, [1]) == {1: [(1, "Likes quinces")]}
     db.execute("UPDATE observations SET withheld = 1")
     assert found(db, "observation", filters) == [[]] * 3
     assert found(db, "memory", filters) == [[2]] * 3
-    assert search.observations_from(db, [1]) == {}
+    assert search.observations_by_message(db, [1]) == {}
     db.execute("UPDATE observations SET withheld = 0")
     assert found(db, "observation", filters) == [[1]] * 3
+
+
+def test_the_most_pieces_come_first_and_then_the_newest(db: sqlite3.Connection) -> None:
+    """Names of attachments are searched too."""
+    w = World(db, "b")
+    here = w.conversation()
+    old, cat, new, other = w.say(here, "カフェで仕事", "猫カフェ", "カフェで休憩", "見て")
+    w.attach(other, "家族写真旅行.txt", b"x")
+    pieces = ["猫カ", "カフ", "フェ", "写真"]
+    assert search.containing(db, "message", pieces, Filters(), 9) == [cat, new, old, other]
 
 
 @pytest.mark.parametrize(

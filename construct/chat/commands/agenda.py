@@ -26,9 +26,9 @@ async def agenda_choices(chat: Chat) -> list[Choice]:
     items = [Choice(str(item.id), shorten(item.content, 60)) for item in found.items]
     return [
         *items,
-        Choice(Settled.DONE, "with its number"),
-        Choice(_MOVED, "with its number and a day"),
-        Choice(Settled.CANCELLED, "with its number"),
+        Choice(Settled.DONE, "then the item's ID"),
+        Choice(_MOVED, "then the item's ID and a day"),
+        Choice(Settled.CANCELLED, "then the item's ID"),
     ]
 
 
@@ -62,7 +62,11 @@ async def agenda(chat: Chat, out: Output, argument: str) -> None:
 async def _ask_about(chat: Chat, out: Output, items: list[AgendaItem]) -> None:
     """Ask how each item turned out, until the user stops."""
     if not out.interactive:
-        raise UsageError(f"Usage: {_USAGE}")
+        first = items[0].id
+        raise UsageError(
+            f"No terminal to ask on. Type /agenda done {first}, /agenda moved {first} DAY"
+            f" or /agenda cancelled {first}."
+        )
     chat.refuse_in_private()
     for item in items:
         chat.shown = ("observation", item.id)

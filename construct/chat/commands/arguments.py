@@ -10,7 +10,7 @@ from construct.operations import memory, memory_filter
 from construct.references import Reference, parse_reference
 from construct.text import shorten
 
-LAST = "last"
+LAST_REPLY = "last"
 _MAX_OFFERED = 200
 _NUMBER = re.compile(r"[0-9]{1,18}")
 
@@ -23,7 +23,7 @@ def number_in(text: str) -> int | None:
 def named(chat: Chat, text: str, usage: str) -> Reference:
     """Return what an id (`12`, `message:12`, `memory:12`) refers to.
 
-    Without an id, what was shown last. Raises UsageError if nothing was.
+    Without an id, what `chat.shown` says. Raises UsageError if nothing was shown.
     """
     if text.strip():
         return parse_reference(text)
@@ -41,7 +41,7 @@ async def observation_choices(chat: Chat) -> Sequence[Choice]:
 
 async def why_choices(chat: Chat) -> Sequence[Choice]:
     """Return `last` and the newest observations as choices."""
-    return [Choice(LAST, "what the last reply was given"), *await observation_choices(chat)]
+    return [Choice(LAST_REPLY, "what the last reply was given"), *await observation_choices(chat)]
 
 
 async def filter_choices(chat: Chat) -> Sequence[Choice]:

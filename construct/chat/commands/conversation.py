@@ -1,8 +1,8 @@
 """Commands about the conversation: which one, with which model, and its replies."""
 
 import asyncio
-import re
 from collections.abc import Sequence
+from itertools import chain
 
 from construct.chat.chat import Chat
 from construct.chat.commands.arguments import number_in
@@ -19,9 +19,6 @@ from construct.views.words import ago, model_words
 
 group = CommandGroup("Talk")
 
-_CODE_BLOCK = re.compile(
-    r"^(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<code>.*?)^(?P=fence)[`~]*\s*$", re.MULTILINE | re.DOTALL
-)
 _MAX_LISTED = 30
 _CONVERSATIONS = "/conversations [all|delete ID]"
 
@@ -87,7 +84,10 @@ async def conversations(chat: Chat, out: Output, argument: str) -> None:
     choices=conversation_choices,
 )
 async def switch(chat: Chat, out: Output, argument: str) -> None:
-    """Give its number, or words of its title. You see its last exchange; /history shows more."""
+    """Give a conversation's ID, or words of its title.
+
+    You see its last exchange; /history shows more.
+    """
     if not argument:
         raise UsageError("Usage: /switch ID|WORDS. /conversations lists them.")
     wanted = await chat.run(operations.find_conversation, argument)
@@ -96,8 +96,12 @@ async def switch(chat: Chat, out: Output, argument: str) -> None:
         out.say("You are already in it.")
         return
     await chat.move(wanted_id)
+    said = await chat.run(operations.last_exchange)
+    if not said:
+        out.say(f"{wanted.name} · nothing said yet")
+        return
     out.say(f"{wanted.name} · last talked {ago(wanted.last_at, chat.clock)}")
-    out.replay(await chat.run(operations.last_exchange), chat.clock)
+    out.replay(said, chat.clock)
 
 
 @group.command("/rename TITLE", "name this conversation", example="/rename Trip to Porto")
@@ -157,11 +161,13 @@ async def persona(chat: Chat, out: Output, argument: str) -> None:
     """Opens the persona file in your editor: choose the companion's name, tone and language.
 
     What you save takes effect with your next message. To go back to the original, delete
-    the file.
+    the file, or unset CONSTRUCT_PERSONA if that names it.
     """
     path = make_persona(chat.settings)
     await out.edit_file(path)
-    if drop_unchanged_persona(path):
+    if chat.settings.persona is not None:
+        out.say("It takes effect with your next message. To go back, unset CONSTRUCT_PERSONA.")
+    elif drop_unchanged_persona(path):
         out.say("The original persona is in use.")
     else:
         out.say(f"It takes effect with your next message. To go back, delete {path}")
@@ -212,7 +218,11 @@ async def drop(chat: Chat, out: Output, argument: str) -> None:
     out.say(f"Left out of requests: “{shorten(dropped, 60)}”.{kept}")
 
 
-@group.command("/detach", "remove an attached file", example="/detach What is @property?")
+@group.command(
+    "/detach [MESSAGE]",
+    "remove an attached file",
+    example="/detach Compare @cat.png with @dog.png",
+)
 async def detach(chat: Chat, out: Output, argument: str) -> None:
     """Type it at the start or end of a message that names files with @path.
 
@@ -242,18 +252,28 @@ async def copy(chat: Chat, out: Output, argument: str) -> None:
 
     Your terminal must allow programs to write to the clipboard (OSC 52).
     """
+    if argument not in {"", "code"}:
+        raise UsageError("Usage: /copy [code]")
     reply = await chat.last_reply()
     if reply is None:
         raise NotFoundError("There is no reply to copy yet.")
     if argument == "code":
-        blocks = list(_CODE_BLOCK.finditer(reply))
+        blocks = _code_blocks(reply)
         if not blocks:
             raise NotFoundError("There is no code in the last reply.")
-        reply = blocks[-1]["code"]
+        reply = blocks[-1]
     out.copy(reply)
     out.say(
         f"Copied {len(reply):,} characters, if your terminal lets programs write to its clipboard."
     )
+
+
+def _code_blocks(reply: str) -> list[str]:
+    from construct.views.markdown_blocks import parse  # not needed when a chat starts
+
+    lines = reply.replace("\r\n", "\n").rstrip("\n").split("\n")
+    tokens = chain.from_iterable(unit.tokens for unit in parse(lines))
+    return [token.content for token in tokens if token.type == "fence"]
 
 
 @group.command("/quit", "leave")

@@ -17,7 +17,7 @@ from construct.views.search import unsearched_view
 
 group = CommandGroup("Corrections")
 
-_EDIT, _PIN, _FORGET = "/edit [ID] [TEXT]", "/pin [ID] [off]", "/forget [ID] [--words] [--yes]"
+_EDIT, _PIN, _FORGET = "/edit [ID [TEXT]]", "/pin [ID] [off]", "/forget [ID] [--words] [--yes]"
 
 
 @group.command(
@@ -29,7 +29,8 @@ _EDIT, _PIN, _FORGET = "/edit [ID] [TEXT]", "/pin [ID] [off]", "/forget [ID] [--
 async def edit(chat: Chat, out: Output, argument: str) -> None:
     """Your text replaces the memory, and no later cycle changes it.
 
-    Without TEXT you edit it at the prompt. Without an ID it takes the memory shown last.
+    Without TEXT you edit it at the prompt. Without an ID it takes the memory listed last,
+    or the best match of /recall.
     """
     chat.refuse_in_private()
     name, _, text = argument.partition(" ")
@@ -50,7 +51,8 @@ async def edit(chat: Chat, out: Output, argument: str) -> None:
 async def pin(chat: Chat, out: Output, argument: str) -> None:
     """A pinned memory is kept word for word and always shown to the model.
 
-    /pin ID off removes the pin. Without an ID it takes the memory shown last.
+    /pin ID off removes the pin. Without an ID it takes the memory listed last, or the best
+    match of /recall.
     """
     name, _, how = argument.partition(" ") if argument != "off" else ("", "", argument)
     if how.strip() not in {"", "off"}:
@@ -77,7 +79,8 @@ async def forget(chat: Chat, out: Output, argument: str) -> None:
     recalled or sent to the model; --words empties them too. For message:N it deletes all
     that was learned from that message.
 
-    With --yes you are not asked. Without an ID it takes the memory shown last.
+    With --yes you are not asked. Without an ID it takes the memory listed last, or the best
+    match of /recall.
     """
     words = argument.split()
     name, options = ("", words) if not words or words[0].startswith("--") else (words[0], words[1:])

@@ -1,9 +1,11 @@
 """Commands about all the data: export, import, report, usage, doctor, doors."""
 
+from contextlib import suppress
 from pathlib import Path
 
 from construct.chat.chat import Chat
 from construct.chat.commands.registry import CommandGroup
+from construct.chat.mentions import pasted_paths, shell_words
 from construct.chat.output import Output
 from construct.errors import UsageError
 from construct.operations import report as reports
@@ -12,6 +14,7 @@ from construct.operations.cost_report import cost_report
 from construct.operations.doctor import doctor as check_everything
 from construct.operations.doors import door_calls
 from construct.operations.transfer import FORMATS
+from construct.text import shorten
 from construct.views.doctor import checks_view
 from construct.views.doors import doors_view
 from construct.views.transfer import imported_notes, imported_text
@@ -72,13 +75,16 @@ async def report(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command("/usage", "tokens and money")
 async def usage(chat: Chat, out: Output, argument: str) -> None:
-    """Shows usage by purpose, model and day, and the cost of the same talk without memory."""
+    """Shows usage by purpose, model and day.
+
+    Also shows what the same conversations would have cost without a memory.
+    """
     out.show(usage_view(await chat.run(cost_report)))
 
 
 @group.command("/doctor", "check for problems")
 async def doctor(chat: Chat, out: Output, argument: str) -> None:
-    """Checks the settings, the database and the search, and asks the model for one word."""
+    """Checks the settings, the database and search, and asks the model for one word."""
     with out.busy("checking"):
         checks = await chat.store.call(check_everything, chat.settings)
     out.show(checks_view(checks))
@@ -103,19 +109,35 @@ def _holds_something(path: Path) -> bool:
 def _path(argument: str, command: str) -> Path:
     if not argument:
         raise UsageError(f"Usage: {command}")
-    return Path(argument).expanduser()
+    return _path_in(argument)
+
+
+def _path_in(text: str) -> Path:
+    """Return the path that a text names: bare, in quotes, or as terminals paste a file."""
+    try:
+        words = pasted_paths(text) or shell_words(text)
+    except ValueError:  # an apostrophe
+        words = []
+    try:
+        path = Path(words[0] if len(words) == 1 else text).expanduser()
+        with suppress(FileNotFoundError, NotADirectoryError):
+            path.stat()
+    except (OSError, RuntimeError, ValueError) as error:  # a long name, an unknown user, a NUL
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"{shorten(text, 60)} cannot be used: {why}") from error
+    return path
 
 
 def _export_target(argument: str) -> tuple[Path, str]:
     name, _, last = argument.rpartition(" ")
     if last in FORMATS and name.strip():
-        return Path(name.strip()).expanduser(), last
+        return _path_in(name.strip()), last
     if not argument or argument in FORMATS:
         raise UsageError("Usage: /export FILE [FORMAT]")
     has_file_ending = Path(name).suffix[1:2].isalpha()
     if has_file_ending and last.isalpha():  # "~/talk.md html", but not "~/v1.2 copy/talk"
         raise UsageError(f"Unknown format: {last}\nUse one of {', '.join(FORMATS)}.")
-    path = Path(argument).expanduser()
+    path = _path_in(argument)
     return path, _FORMAT_OF.get(path.suffix.lower(), "jsonl")
 
 

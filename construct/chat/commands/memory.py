@@ -4,7 +4,7 @@ import asyncio
 
 from construct.chat.chat import Chat
 from construct.chat.commands.arguments import (
-    LAST,
+    LAST_REPLY,
     entity_choices,
     filter_choices,
     named,
@@ -131,17 +131,21 @@ async def graph(chat: Chat, out: Output, argument: str) -> None:
 async def why(chat: Chat, out: Output, argument: str) -> None:
     """Shows the messages a memory came from, word for word, and its history since.
 
-    An ID is 12, message:12 or memory:12. Without one, it explains the memory shown last.
+    An ID is 12, message:12 or memory:12. Without one, it explains the memory listed last,
+    or the best match of /recall.
 
     /why last shows the memories that the last reply was given.
     """
-    if argument == LAST:
+    if argument == LAST_REPLY:
         if chat.is_private:
             raise UsageError(
                 "Private talk is on: nothing about it is recorded. /context shows what would be"
                 " sent."
             )
-        out.show(why_last_view(await chat.run(provenance.why_last), chat.clock))
+        given = await chat.run(provenance.why_last)
+        if given.still_shown:
+            chat.shown = (ItemKind.OBSERVATION, given.still_shown[-1].id)
+        out.show(why_last_view(given, chat.clock))
         return
     reference = named(chat, argument, _WHY)
     found = await chat.run(provenance.why, reference)
@@ -168,6 +172,9 @@ async def diff(chat: Chat, out: Output, argument: str) -> None:
         raise UsageError("Usage: /diff [FROM] [TO]")
     since, until = [*words, None, None][:2]
     found = await chat.run(history.diff, since or _SINCE, until)
+    changed = {new.id: new for _, new in found.changed}
+    if listed := [*found.learned, *changed.values(), *found.gone]:
+        chat.shown = (ItemKind.OBSERVATION, listed[-1].id)
     out.show(diff_view(found, chat.clock))
 
 

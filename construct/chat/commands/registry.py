@@ -102,8 +102,9 @@ class CommandGroup:
     ) -> Callable[[Handler], Handler]:
         """Return a decorator that adds a command, run by the decorated function.
 
-        `usage` and `summary` are the command's line in `/help`. The example is its name
-        alone by default.
+        `usage` begins with the command's name. `/help` lists the name and the summary;
+        `/help COMMAND` and completion show the whole usage. The example is the name alone by
+        default.
         """
 
         def register(run: Handler) -> Handler:

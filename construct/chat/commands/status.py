@@ -15,6 +15,7 @@ from construct.store.messages import LAST
 from construct.views.context import context_view
 from construct.views.history import generations_view
 from construct.views.status import status_view, watermarks_view
+from construct.vocabulary import ItemKind
 
 group = CommandGroup("Status")
 
@@ -30,7 +31,7 @@ async def status(chat: Chat, out: Output, argument: str) -> None:
 
     It updates itself while memory work is running.
     """
-    imported = await chat.run(operations.count_unread)
+    imported = await chat.run(operations.count_unobserved)
 
     async def look() -> LiveView:
         found = await chat.run(operations.status)
@@ -87,7 +88,7 @@ def _how_many(argument: str) -> int:
     return number
 
 
-@group.command("/watermarks", "how far memory work is")
+@group.command("/watermarks", "progress of memory work")
 async def watermarks(chat: Chat, out: Output, argument: str) -> None:
     """Shows how much of this conversation is observed, is compacted, and has left the window."""
     if chat.conversation_id is None:
@@ -102,4 +103,7 @@ async def generations(chat: Chat, out: Output, argument: str) -> None:
 
     The newest reflections follow.
     """
-    out.show(generations_view(await chat.run(changes.generations), chat.clock.today()))
+    found = await chat.run(changes.generations)
+    if found.newest:
+        chat.shown = (ItemKind.OBSERVATION, found.newest[-1].id)
+    out.show(generations_view(found, chat.clock.today()))

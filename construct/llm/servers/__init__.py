@@ -28,9 +28,10 @@ _CHOSEN_SERVER_SECONDS = 2.0
 def look(environ: Mapping[str, str] = os.environ) -> list[FoundModel]:
     """Return the chat models of the servers on this machine, the most suitable first.
 
-    Asks only the addresses where known kinds of server listen by default. Takes
-    less than a second, whatever listens there. Raises UsageError when
-    CONSTRUCT_LOOK_FOR is not a loopback address.
+    Asks the addresses in CONSTRUCT_LOOK_FOR; without it, those where known kinds of
+    server listen by default, and OLLAMA_HOST. Takes less than a second, whatever
+    listens there. Raises UsageError when CONSTRUCT_LOOK_FOR has an address that is not
+    on this machine.
     """
     # No limit here: a server is asked up to three questions, each with its own limit.
     searches = [partial(_first_found, kinds, url) for url, kinds in _places(environ)]
@@ -108,15 +109,16 @@ def _on_loopback(url: str) -> str:
 def _ollama_host(host: str) -> str | None:
     """Return the base URL in OLLAMA_HOST, or None when it is not on this machine.
 
-    As in Ollama, the scheme and the port may be missing, and 0.0.0.0 means every
-    address.
+    As in Ollama, quotation marks are ignored, the scheme and the port may be missing,
+    and 0.0.0.0 means every address.
     """
-    text = host.strip().rstrip("/")
+    text = host.strip().strip("\"'").rstrip("/")
     if not text:
         return None
+    default_ports = {"http": 80, "https": 443} if "://" in text else {}
     try:
         parts = urlsplit(text if "://" in text else f"http://{text}")
-        port = parts.port or (443 if parts.scheme == "https" else 11434)
+        port = parts.port or default_ports.get(parts.scheme, 11434)
     except ValueError:
         return None
     name = "127.0.0.1" if parts.hostname in {"0.0.0.0", "::", None} else parts.hostname  # noqa: S104

@@ -1,8 +1,9 @@
-"""Query local model servers over HTTP with the standard library.
+"""Query model servers over HTTP with the standard library.
 
-Each query has a time limit, follows no redirect, uses no proxy and sends no
-credentials. The chat's first screen waits for this, so neither `anthropic` nor its HTTP
-client, which are slow to import, is used. Answers are untrusted JSON of any shape.
+Each query has a time limit, follows no redirect and uses no proxy. It sends credentials
+only if the caller passes them as `headers`, for a server that the user has chosen.
+The chat's first screen waits for this, so neither `anthropic` nor its HTTP client,
+which are slow to import, is used. Answers are untrusted JSON of any shape.
 """
 
 import json

@@ -16,7 +16,7 @@ from construct.tokens import Usage
 
 # A call has about this many tokens of prompt and known notes around the messages. For each
 # token of messages, an observer writes 0.4 tokens; a reflector then reads 0.2 and writes 0.2.
-_PROMPT_TOKENS = 1_500
+_PROMPT_TOKENS = 3_000
 _WRITTEN, _READ_AGAIN, _CONDENSED = 0.4, 0.2, 0.2
 
 
@@ -58,7 +58,7 @@ def revive(db: sqlite3.Connection, conversation_id: int, limit: int) -> Revived 
     If the conversation has gone on since the import, all are unarchived at once: a batch
     of the observer must not skip messages that are still archived.
     """
-    waiting = backlog.unread_above_mark(db, conversation_id)
+    waiting = backlog.unobserved_above_mark(db, conversation_id)
     if not waiting:
         return None
     chosen = waiting

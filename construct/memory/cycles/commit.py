@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from construct.clock import Clock, to_text
 from construct.memory.learning.proposals import Extraction, ProposedObservation
 from construct.memory.learning.reflection_checks import Reflection
 from construct.memory.promotion import promote
@@ -25,7 +26,7 @@ from construct.store.conversations import (
 )
 from construct.store.cycles import is_running
 from construct.store.forbidden import is_forbidden
-from construct.store.messages import get_message, is_readable, live_messages
+from construct.store.messages import get_message, is_readable, is_shown, live_messages
 from construct.store.records import Message, Observation
 from construct.vocabulary import Replacement, WatermarkName
 
@@ -58,7 +59,7 @@ def store_extraction(
     already passed them.
     """
     conversation_id = batch[0].conversation_id
-    must_run(db, cycle_id)
+    require_running(db, cycle_id)
     is_archived = bool(batch[0].archived)
     if not is_archived and get_watermarks(db, conversation_id).observed != based_on:
         raise StaleError
@@ -114,7 +115,7 @@ def store_reflection(
 
     Returns what was done: where the user's rules forbid a line, its notes stay.
     """
-    must_run(db, cycle_id)
+    require_running(db, cycle_id)
     by_id = {o.id: o for o in given}
     # Asking the user about a note does not change it.
     as_given = {o.id: o._replace(asked_at=None) for o in given}
@@ -161,7 +162,7 @@ def _updated(db: sqlite3.Connection, old: str | None, answer: str | None) -> str
     return None if is_forbidden(db, answer) else answer or None
 
 
-def must_run(db: sqlite3.Connection, cycle_id: int) -> None:
+def require_running(db: sqlite3.Connection, cycle_id: int) -> None:
     """Raise StaleError when a cycle is no longer running.
 
     Another process may have abandoned it, or deleted its conversation.
@@ -213,14 +214,15 @@ class Compacted:
 
 
 def compact(
-    db: sqlite3.Connection, conversation_id: int, retained: int, frame: Frame, now: str
+    db: sqlite3.Connection, conversation_id: int, retained: int, frame: Frame, clock: Clock
 ) -> Compacted:
-    """Commit what is pending, promote it, move the watermarks, take in what is new.
+    """Commit what is pending, promote it, move the watermarks, and show what is new.
 
-    No model, no cycle. What the committed observations replace is superseded, and what
-    the user asked to forget is withheld. Raises NotFoundError.
+    This needs no model and is not a cycle. What the committed observations replace is
+    superseded, and what the user asked to forget is withheld. Raises NotFoundError.
     """
     get_conversation(db, conversation_id)
+    now = to_text(clock.now())
     marks = get_watermarks(db, conversation_id)
     messages = live_messages(db, conversation_id, marks.window)
     pending = [o.id for o in stored_observations.pending(db, conversation_id)]
@@ -230,6 +232,6 @@ def compact(
     set_watermark(db, conversation_id, WatermarkName.COMPACTED, marks.observed, now)
     set_watermark(db, conversation_id, WatermarkName.WINDOW, window, now)
     forget_requests.withhold_committed(db, conversation_id, now)
-    promote(db, now)
+    promote(db, clock)
     take_in(db, conversation_id, frame)
-    return Compacted(committed, sum(m.id <= window for m in messages))
+    return Compacted(committed, sum(m.id <= window and is_shown(m) for m in messages))

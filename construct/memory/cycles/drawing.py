@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from construct import tokens
 from construct.language.terms import content_words
 from construct.llm.types import Model, WorkRequest
-from construct.memory.cycles.commit import must_run
+from construct.memory.cycles.commit import require_running
 from construct.memory.cycles.runner import CycleJob, CycleRunner, Outcome, RunningCycle
 from construct.memory.graph.answers import (
     GraphProposal,
@@ -75,11 +75,11 @@ class GraphBatch:
 
 @dataclass(frozen=True)
 class GraphJob(CycleJob[GraphBatch, GraphProposal | None, None]):
-    """Draws the graph from memories that no cycle has read yet."""
+    """Extracts the graph of memories that no cycle has read yet."""
 
     kind = CycleKind.GRAPH
-    progress = Step.DRAWING
-    done = Step.DRAWN
+    progress = Step.EXTRACTING_GRAPH
+    done = Step.GRAPH_EXTRACTED
     model: Model
     home: None = None
 
@@ -96,7 +96,8 @@ class GraphJob(CycleJob[GraphBatch, GraphProposal | None, None]):
             return None
         room = max(200, min(_MEMORY_TOKENS, self.model.context_window // 4))
         count = max(1, _how_many_fit([m.content for m in unread], room))
-        memories = {f"P{number}": memory for number, memory in enumerate(unread[:count], 1)}
+        chosen = sorted(unread[:count], key=lambda m: m.id)
+        memories = {f"P{number}": memory for number, memory in enumerate(chosen, 1)}
         return GraphBatch(memories, graph.entities(db), graph.predicates(db))
 
     async def work(self, batch: GraphBatch, account: Account) -> GraphProposal | None:
@@ -131,7 +132,7 @@ class GraphJob(CycleJob[GraphBatch, GraphProposal | None, None]):
         now: str,
     ) -> Outcome[None]:
         """Store the extracted entities and relations."""
-        must_run(db, cycle.id)
+        require_running(db, cycle.id)
         if found is None:
             graph.note_attempt(db)
             return Outcome(status=CycleStatus.FAILED)

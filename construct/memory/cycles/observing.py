@@ -56,9 +56,9 @@ from construct.vocabulary import (
 _MAX_QUERY_WORDS = 40
 """Words of the messages that known notes are searched for."""
 _MAX_CANDIDATES, _MAX_PLANS = 80, 20
-"""Known notes that are read of each kind, before those that fit are chosen."""
+"""The most known notes that each query returns; the second number is for plans."""
 _MAX_PDF_TOKENS = 20_000
-"""About ten pages. The observer is not sent longer PDFs."""
+"""Six pages, at 3,000 tokens a page. The observer is not sent longer PDFs."""
 _QUOTE_LENGTH = 120
 """Characters of a note that are quoted in a cycle's problems."""
 
@@ -69,8 +69,8 @@ Find = Callable[[sqlite3.Connection, int], list[Message]]
 async def run_observer(runner: CycleRunner, conversation_id: int, find: Find) -> int | None:
     """Observe the oldest batch of the messages that `find` returns.
 
-    Returns how many observations were made. None if there is nothing to observe, or
-    another process is observing the conversation.
+    Returns how many observations were made. None if there is nothing to observe,
+    another process is observing the conversation, or the messages changed in the meantime.
     """
     model = await runner.affordable_model()
     return await runner.run(_ObserverJob(model, conversation_id, runner.config, find))
@@ -275,4 +275,4 @@ def fallback_reason(
     if not cycle.notes:  # nothing in the batch was for a model to read
         return None
     why = json.loads(cycle.notes)[-1].rstrip(".")
-    return f"the worker model failed, so the last batch was read without a model: {why}"
+    return f"the worker model failed, so the last messages were read without a model: {why}"

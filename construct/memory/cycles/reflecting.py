@@ -88,7 +88,7 @@ class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
         forbidden = len(found.lines)
         found = store_reflection(db, cycle.id, found, cycle.batch.given, now)
         forbidden -= len(found.lines)
-        promote(db, now)
+        promote(db, self.config.clock)
         left = self._active_tokens(db)
         return Outcome(
             result=found,

@@ -1,6 +1,6 @@
 """Run a cycle of the observer, the reflector or the graph extractor.
 
-The runner takes the lease, keeps its heartbeat, commits the results in one transaction
+The runner takes the lease, renews its heartbeat, commits the results in one transaction
 and records the usage of the calls. Each kind of cycle implements a CycleJob.
 """
 
@@ -53,7 +53,7 @@ class RunningCycle(Generic[Batch]):
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[Result]):
-    """How a cycle ended, as reported to the caller."""
+    """How a cycle ended: what is stored about it, and the result for the caller."""
 
     result: Result | None = None
     status: CycleStatus = CycleStatus.SUCCEEDED
@@ -231,8 +231,6 @@ class CycleRunner:
         error = None
         if outcome.status == CycleStatus.FAILED:
             error = account.problems[-1] if account.problems else "nothing could be condensed"
-        elif outcome.status == CycleStatus.ABANDONED:
-            error = "it was interrupted"
         cycles.finish_cycle(
             db,
             cycle.id,

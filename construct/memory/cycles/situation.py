@@ -77,7 +77,7 @@ def read_window(
 
 
 def held_tokens(db: sqlite3.Connection, conversation_id: int, config: MemoryConfig) -> int:
-    """Return how many more tokens of messages it takes until undone messages are observed again.
+    """Return how many more tokens it takes until messages whose cycle was undone are read again.
 
     0 if no messages are held back.
     """
@@ -94,7 +94,7 @@ def held_tokens(db: sqlite3.Connection, conversation_id: int, config: MemoryConf
 def holds_against(
     db: sqlite3.Connection, parent_id: int, fork_id: int, config: MemoryConfig
 ) -> bool:
-    """Return whether messages undone in a conversation are held back in its fork too.
+    """Return whether messages whose cycle was undone are held back in a fork too.
 
     Messages sent since then, in either conversation, count as new.
     """

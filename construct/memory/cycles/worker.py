@@ -1,4 +1,4 @@
-"""Run due memory work in the background, one cycle after the other.
+"""Run due memory work in the background, one cycle after another.
 
 The policy decides before every step what is due, so any process may do the work, and
 calling this often does no harm.
@@ -107,7 +107,7 @@ class MemoryWorker:
             return made, compacted, reflection
 
     async def catch_up(self, conversation_id: int, until: int = LAST) -> int:
-        """Observe the messages up to one, then do the work that becomes due.
+        """Observe the messages up to and including `until`, then do the work that becomes due.
 
         Returns the number of new observations. Later messages stay unobserved, because
         an observer would skip the archived ones in between.
@@ -123,7 +123,7 @@ class MemoryWorker:
         Returns the number of new observations, or None if nothing could be observed.
         """
         async with self._turn:
-            made = await self._observe(conversation_id, backlog.unread_below_mark)
+            made = await self._observe(conversation_id, backlog.unobserved_below_mark)
             if made is not None:
                 await self._do_due(conversation_id, {WorkKind.OBSERVE}, leaving=True)
             return made
@@ -197,10 +197,13 @@ class MemoryWorker:
     def _compact(self, db: sqlite3.Connection, conversation_id: int) -> Compacted:
         config = self.config
         with transaction(db):
-            return compact(db, conversation_id, config.retained, config.frame, self._runner.now())
+            return compact(db, conversation_id, config.retained, config.frame, config.clock)
 
     async def _observe_all(self, conversation_id: int, until: int = LAST) -> int:
-        """Observe all messages up to one, due or not; return the number of new observations."""
+        """Observe all messages up to and including `until`, due or not.
+
+        Returns the number of new observations.
+        """
         find = partial(unobserved, until=until, at_rest=True)
         made = 0
         while (stored := await self._observe(conversation_id, find)) is not None:

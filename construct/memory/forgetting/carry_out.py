@@ -39,7 +39,7 @@ class Forgotten:
     attachments: int
     """Files attached to the messages. They are deleted with or without `--words`."""
     replies: int
-    threads: int
+    conversations: int
     """Conversations whose title, task or suggested response was cleared."""
     cycles: int
     """Cycles that lost notes."""
@@ -89,7 +89,7 @@ def forget(
     """
     with transaction(db):
         plan = plan_forget(db, reference, words=words)
-        relations, entities = _remove(db, plan, to_text(clock.now()))
+        relations, entities = _remove(db, plan, clock)
     return Forgotten(
         observations=len(plan.observations),
         reflections=sum(o.generation > 0 for o in plan.observations),
@@ -101,7 +101,7 @@ def forget(
         emptied=len(plan.message_ids) if words else 0,
         attachments=len(plan.attachments),
         replies=len(plan.replies),
-        threads=len(plan.threads),
+        conversations=len(plan.conversations),
         cycles=len(plan.cycles),
         lookups=len(plan.lookups),
         elsewhere=plan.elsewhere,
@@ -120,7 +120,7 @@ def delete_conversation(
     """
     with transaction(db):
         plan = plan_deletion(db, conversation_id)
-        relations, entities = _remove(db, plan, to_text(clock.now()))
+        relations, entities = _remove(db, plan, clock)
     return Deleted(
         conversation=conversation_id,
         messages=plan.messages,
@@ -134,11 +134,14 @@ def delete_conversation(
     )
 
 
-def _remove(db: sqlite3.Connection, plan: ForgetPlan | DeletionPlan, now: str) -> tuple[int, int]:
+def _remove(
+    db: sqlite3.Connection, plan: ForgetPlan | DeletionPlan, clock: Clock
+) -> tuple[int, int]:
     """Carry out a plan in the caller's transaction.
 
     Return the number of relations and of entities deleted.
     """
+    now = to_text(clock.now())
     deleted_ids = {o.id for o in plan.observations}
     references.store_cycle_notes(db, plan.cycles)
     references.abandon_readers(db, now)
@@ -146,12 +149,12 @@ def _remove(db: sqlite3.Connection, plan: ForgetPlan | DeletionPlan, now: str) -
     counts = purge.delete_memories(db, [m.id for m in plan.memories])
     purge.delete_observations(db, deleted_ids)
     references.drop_tool_rounds(db, plan.lookups)
-    references.store_conversation_notes(db, plan.threads)
+    references.store_conversation_notes(db, plan.conversations)
     if isinstance(plan, DeletionPlan):
         purge.delete_conversation(db, plan.conversation.id, now)
     else:
         purge.withhold(db, plan.message_ids, now, words=plan.words)
-    promote(db, now)
+    promote(db, clock)
     drop_unsaid_names(db)
     purge.begin_erasure(db)
     return counts

@@ -1,8 +1,8 @@
 """Plan what to delete when something is forgotten. Nothing is changed here.
 
 Forgetting a fact deletes the observations of generation 0 that state it, all edits of
-them, and every reflection that rests on them. Undone copies and near-identical
-observations from the same messages are deleted too. The other observations that the
+them, and every reflection that rests on them. Near-identical observations from the same
+messages are deleted too, and all undone ones from them. The other observations that the
 reflections replaced become active again. Forgetting a message starts from everything
 drawn from it; deleting a conversation, from all its messages. Titles, tasks, notes of
 cycles and tool results that reveal the fact are cleared too.
@@ -19,6 +19,7 @@ from construct.language.words import words
 from construct.memory.forgetting.traces import (
     cleared_conversation_notes,
     cleared_cycle_notes,
+    remembered_texts,
     replies_quoting,
     replies_revealing,
     states_any,
@@ -32,7 +33,7 @@ from construct.store.memories import get_memory, list_memories
 from construct.store.messages import get_message, messages_of
 from construct.store.records import REMOVED, Conversation, Memory, Message, Observation
 from construct.store.references import ConversationNotes, CycleNotes
-from construct.vocabulary import ItemKind
+from construct.vocabulary import ItemKind, MemoryOrigin
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +45,10 @@ class Removal:
     reactivated: tuple[Observation, ...]
     """Observations superseded only by deleted ones: they become active again."""
     memories: tuple[Memory, ...]
-    threads: tuple[ConversationNotes, ...]
-    """Conversations whose title, task or next response reveals it, after clearing."""
+    conversations: tuple[ConversationNotes, ...]
+    """Conversations whose title, task or suggested response reveals it, with that removed."""
     cycles: tuple[CycleNotes, ...]
-    """Cycles whose notes or error reveal it, after clearing."""
+    """Cycles whose notes or error reveal it, with that removed."""
     lookups: tuple[int, ...]
     """Ids of other replies whose tool rounds reveal it. Only the tool rounds are deleted."""
 
@@ -78,7 +79,10 @@ class ForgetPlan(Removal):
 
     @property
     def attachments(self) -> list[str]:
-        """The files that are deleted with the messages, one line for each."""
+        """The files attached to the messages, one line for each.
+
+        They are deleted even if the messages keep their text.
+        """
         return [line for m in self.messages if m.attached for line in m.attached.split("\n")]
 
 
@@ -128,7 +132,9 @@ def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) ->
         observations=tuple(observations),
         reactivated=_reactivated(db, deleted),
         memories=tuple(memories),
-        threads=tuple(cleared_conversation_notes(references.conversation_notes(db), homes, texts)),
+        conversations=tuple(
+            cleared_conversation_notes(references.conversation_notes(db), homes, texts)
+        ),
         cycles=tuple(cleared_cycle_notes(references.cycle_notes(db), texts)),
         lookups=tuple(replies_revealing(references.tool_rounds(db, message_ids), texts, said)),
         words=words,
@@ -169,22 +175,38 @@ def _named_by(db: sqlite3.Connection, reference: Reference) -> _Named:
 
 
 def plan_deletion(db: sqlite3.Connection, conversation_id: int) -> DeletionPlan:
-    """Return what deleting a conversation deletes; raises NotFoundError."""
+    """Return what deleting a conversation deletes; raises NotFoundError.
+
+    Memories that the model stored in it are deleted too, and those it stored elsewhere
+    that say the same as a deleted observation. What the user stored stays.
+    """
     conversation = get_conversation(db, conversation_id)
     messages = messages_of(db, conversation_id)
     deleted = provenance.observations_in(db, conversation_id)
     while (more := provenance.with_dependents(db, _with_borrowers(db, deleted))) != deleted:
         deleted = more
     observations = _lowest_first(db, deleted)
-    texts = [o.content for o in observations]
+    observed = [o.content for o in observations]
+    facts = [*observed, *remembered_texts(messages)]
+    by_model = [
+        m
+        for m in list_memories(db, include_superseded=True)
+        if m.origin == MemoryOrigin.ASSISTANT and states_any(m.content, facts)
+    ]
+    promoted = provenance.memories_from(db, deleted)
+    memories = sorted({*promoted, *by_model}, key=lambda m: m.id)
+    texts = observed + [m.content for m in memories]
     rounds = references.tool_rounds(db, [m.id for m in messages])
+    quoting = replies_quoting(rounds, [m.content for m in messages])
     return DeletionPlan(
         observations=tuple(observations),
         reactivated=_reactivated(db, deleted),
-        memories=tuple(provenance.memories_from(db, deleted)),
-        threads=tuple(cleared_conversation_notes(references.conversation_notes(db), (), texts)),
+        memories=tuple(memories),
+        conversations=tuple(
+            cleared_conversation_notes(references.conversation_notes(db), (), texts)
+        ),
         cycles=tuple(cleared_cycle_notes(references.cycle_notes(db), texts)),
-        lookups=tuple(replies_quoting(rounds, [m.content for m in messages])),
+        lookups=tuple(sorted({*quoting, *replies_revealing(rounds, texts, ())})),
         conversation=conversation,
         messages=len(messages),
         forks=tuple(forks_of(db, conversation_id)),

@@ -4,8 +4,10 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from construct.language.fact_match import fact_names, revealing_words, reveals, states_fact
+from construct.llm.types import ToolUse
 from construct.memory.shown.escaping import escape
-from construct.store.records import REMOVED
+from construct.memory.shown.tool_rounds import stored_rounds
+from construct.store.records import REMOVED, Message
 from construct.store.references import ConversationNotes, CycleNotes
 
 _MIN_QUOTE = 12
@@ -70,6 +72,16 @@ def cleared_cycle_notes(cycles: Iterable[CycleNotes], texts: Sequence[str]) -> l
         if cleared != cycle:
             changed.append(cleared)
     return changed
+
+
+def remembered_texts(messages: Iterable[Message]) -> list[str]:
+    """Return the texts that the model stored with its `remember` tool in these replies."""
+    texts = []
+    for message in messages:
+        for part in stored_rounds(message.blocks):
+            calls = [b for b in part.blocks if isinstance(b, ToolUse) and b.name == "remember"]
+            texts += [str(call.input.get("content", "")) for call in calls]
+    return texts
 
 
 def replies_revealing(

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from construct.clock import Clock
 from construct.errors import NotFoundError
 from construct.language.index_words import index_words
 from construct.memory.graph.names import SELF, USER, is_user, key
@@ -47,8 +48,8 @@ class Tree:
     branches: tuple[Branch, ...] = ()
 
 
-def neighbours(db: sqlite3.Connection, name: str) -> Tree:
-    """Return the relations of the entity with a name or alias, superseded ones included.
+def neighbours(db: sqlite3.Connection, name: str, clock: Clock) -> Tree:
+    """Return the relations of the entity that has this name or alias, superseded ones included.
 
     Raises NotFoundError.
     """
@@ -62,12 +63,13 @@ def neighbours(db: sqlite3.Connection, name: str) -> Tree:
             )
         raise NotFoundError(
             f"{name.strip()!r} is not in the graph.\n"
-            "Try the name as you wrote it, or leave it out to start from yourself."
+            "Try the name as it stands in your memories, or leave it out to start from yourself."
         )
     entities.sort(key=lambda e: key(e.name) != name_key)
     ids = {e.id for e in (*entities, *_twins(db, entities))}
     first = entities[0]
-    return Tree(first.name, first.type, first.aliases, _branches(db, ids, ids, _DEPTH, set()))
+    branches = _branches(db, clock, ids, ids, _DEPTH, set())
+    return Tree(first.name, first.type, first.aliases, branches)
 
 
 def entities_in(db: sqlite3.Connection, query: str) -> list[Entity]:
@@ -123,6 +125,7 @@ def _twins(db: sqlite3.Connection, entities: Sequence[Entity]) -> list[Entity]:
 
 def _branches(
     db: sqlite3.Connection,
+    clock: Clock,
     ids: Collection[int],
     frontier: Collection[int],
     depth: int,
@@ -149,8 +152,9 @@ def _branches(
         forward = r.subject_id in ids
         other = entities[r.object_id if forward else r.subject_id]
         other_ids = {other.id, *(twin.id for twin in _twins(db, [other]))}
-        below = _branches(db, other_ids, graph.not_hubs(db, other_ids, _HUB), depth - 1, used)
+        followed = graph.not_hubs(db, other_ids, _HUB)
+        below = _branches(db, clock, other_ids, followed, depth - 1, used)
         tree = Tree(other.name, other.type, other.aliases, below)
-        until = r.superseded_at and r.superseded_at[:10]
-        branches.append(Branch(r.predicate, forward, r.since, until, r.memory_id, tree))
+        since, until = r.since(clock), r.until(clock)
+        branches.append(Branch(r.predicate, forward, since, until, r.memory_id, tree))
     return tuple(branches)

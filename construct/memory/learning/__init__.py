@@ -1,1 +1,1 @@
-"""What a worker model is asked, and what of its answer is believed."""
+"""What a worker model is asked, and which parts of its answers are believed."""

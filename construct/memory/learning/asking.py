@@ -17,7 +17,7 @@ _SAMPLES = 50
 _MIN_SAMPLES = 10
 """Answers shorter than this many samples are not checked."""
 _REPEATED_SHARE = 0.4
-"""Share of samples that must occur again for an answer to repeat itself."""
+"""An answer repeats itself if more than this share of its samples occur again."""
 
 
 async def _ignore_call(_purpose: str) -> None:
@@ -92,16 +92,16 @@ def repeats_itself(answer: str) -> str | None:
 def sound_part(answer: str) -> str:
     """Return an answer, cut if it repeats itself.
 
-    The cut is before the first line that repeats an earlier one or is far too long. It
-    removes the closing tag, so the answer counts as broken off.
+    The cut is before the first line that repeats an earlier one, or with which the answer
+    begins to repeat itself. Without its closing tag the answer counts as broken off.
     """
     if repeats_itself(answer) is None:
         return answer
     seen: set[str] = set()
-    kept = []
+    kept: list[str] = []
     for line in answer.splitlines(keepends=True):
         words = " ".join(line.split())
-        if len(line) > _MAX_LINE_LENGTH or words in seen:
+        if words in seen or repeats_itself("".join([*kept, line])):
             break
         seen |= {words} - {""}
         kept.append(line)

@@ -128,7 +128,7 @@ def _scored_observation(
     else:
         priority, score = Priority.LOW, 0.0
     score += is_own + min(names, 3) + bool(days) + 0.15 * min(informative_count, 12)
-    if past and day - past > _A_YEAR:  # a birthday, say: not the day that the fact is about
+    if past and day - past > _A_YEAR:  # a birthday, say: the day it refers to, not when it happened
         ahead, past = ahead or past, None
     return score, ProposedObservation(
         content=sentence,

@@ -66,7 +66,7 @@ def ungrounded_terms(content: str, heard: Iterable[str], days: Iterable[str]) ->
     )
 
 
-def least_stance(content: str, sources: Sequence[Message], heard: Sequence[Message]) -> str:
+def strongest_stance(content: str, sources: Sequence[Message], heard: Sequence[Message]) -> str:
     """Return the strongest stance that the sources of a fact support.
 
     The fact gets this one or a weaker one: see `weaker`.

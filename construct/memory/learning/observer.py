@@ -2,7 +2,7 @@
 
 A failed attempt is repeated once, then on each half of the batch. The extractive worker
 reads a half that fails too, so no batch is ever skipped (docs/memory.md,
-"Where an observation comes from").
+"What happens in a turn").
 """
 
 import asyncio
@@ -16,9 +16,9 @@ from construct.llm.types import File, Model, WorkRequest
 from construct.memory.learning.asking import Account, ask, repeats_itself, sound_part
 from construct.memory.learning.extractive import extract
 from construct.memory.learning.grounding import (
-    least_stance,
     quoted_list,
     rests_on_files,
+    strongest_stance,
     ungrounded_terms,
     weaker,
 )
@@ -59,7 +59,7 @@ _QUOTE_LENGTH = 120
 """Characters of a rejected line that are quoted in a cycle's problems."""
 _ASK_AGAIN = (
     "A first reading of this noted nothing. Read it once more; "
-    "if there is nothing to note, answer so again."
+    "if there really is nothing to note, leave the section empty again."
 )
 
 Pictures = Mapping[int, Sequence[File]]
@@ -217,7 +217,7 @@ async def _attempt_twice(model: Model, reading: Reading, account: Account) -> Ex
 
 
 async def _completed_by_rule(broken: Extraction | None, reading: Reading) -> Extraction:
-    """Complete an answer that broke off with observations made by rule.
+    """Complete a broken-off answer with observations made by rule.
 
     The extractive worker continues at the last message that the answer cites.
     """
@@ -256,7 +256,7 @@ async def _attempt(
     if reply is None:
         return None
     # In a thread: a large paste takes time.
-    return await asyncio.to_thread(_read, sound_part(reply.text), reading, anchors, notes, account)
+    return await asyncio.to_thread(_read, reply.text, reading, anchors, notes, account)
 
 
 def _read(
@@ -267,6 +267,7 @@ def _read(
     account: Account,
 ) -> Extraction | None:
     """Parse an answer. None if it has no <observations>, or none of its lines can be read."""
+    answer = sound_part(answer)
     main = section(answer, "observations")
     if main is None:
         account.problems.append("the answer has no <observations>")
@@ -326,7 +327,10 @@ def _checked_observation(
             f"left out “{quote}”: its messages do not say {quoted_list(unsaid)}"
         )
         return None
-    supported = least_stance(note.content, sources, context)
+    for earlier in unstored:
+        quote = earlier.content[:_QUOTE_LENGTH]
+        account.problems.append(f"kept “{quote}”: it was noted in the same cycle")
+    supported = strongest_stance(note.content, sources, context)
     if rests_on_files(note.content, sources, context, days):
         supported = Stance.QUOTED
     allowed = {

@@ -209,13 +209,13 @@ def _remark(first: Reflection) -> str:
             "Write shorter lines, or leave notes alone."
         )
     refused = [f"- refused: {refusal.proposal} ({refusal.reason})" for refusal in first.refused]
-    rest = "The rest of your answer is taken: do not repeat it. " if first.shrinks else ""
+    rest = "The rest of your answer is accepted: do not repeat it. " if first.shrinks else ""
     request_again = (
-        "Give what was refused again where you can correct it; "
-        "leave those notes alone where you cannot."
+        "Where you can correct a refused part, give it again, corrected; "
+        "otherwise leave its notes alone."
     )
     return "\n".join(
-        ["", "Of your last answer this was refused:", *refused, f"{rest}{request_again}"]
+        ["", "These parts of your last answer were refused:", *refused, f"{rest}{request_again}"]
     )
 
 

@@ -28,6 +28,7 @@ from construct.memory.recall.speakers import (
     MIN_CALLS,
     Speakers,
     Turn,
+    addresses,
     identify_speakers,
     participant_names,
 )
@@ -190,7 +191,9 @@ def _passages_for(
     weights = {entry.key: _weight(entry, prepared, min_weight) for entry in entries}
     candidates = [e for e in entries if weights[e.key] >= min_weight and e.key not in known]
     candidates.sort(key=lambda entry: -weights[entry.key])
-    best = _best(db, candidates[:CANDIDATES], prepared, names, filters)
+    # "Claude, where is my key?" does not ask what Claude said.
+    asked_about = {n: turns for n, turns in names.items() if not addresses(query.text, n)}
+    best = _best(db, candidates[:CANDIDATES], prepared, asked_about, filters)
     result = []
     for entry in _without_seen(db, best, prepared.matcher, known):
         hit = as_hit(RankedEntry(entry, 0.0), filters.zone)
@@ -288,7 +291,7 @@ def _without_seen(
 ) -> list[Entry]:
     """Drop entries that repeat an observation the model already sees."""
     message_ids = [entry.id for entry in entries if entry.kind == "message"]
-    observations = search.observations_from(db, message_ids)
+    observations = search.observations_by_message(db, message_ids)
     memory_ids = [entry.id for entry in entries if entry.kind == "memory"]
     promoted = search.promoted_from(db, memory_ids)
 
@@ -309,11 +312,12 @@ def _fitting(hits: Iterable[Hit]) -> list[Hit]:
     kept: list[Hit] = []
     tokens_left = BUDGET
     for passage in hits:
+        if any(passage.text == other.text for other in kept):
+            continue
         tokens_left -= tokens.count(passage.text) + OVERHEAD
         if tokens_left < 0 or len(kept) == MAX_PASSAGES:
             break
-        if all(passage.text != other.text for other in kept):
-            kept.append(passage)
+        kept.append(passage)
     return kept
 
 

@@ -16,6 +16,8 @@ from construct.text import one_line
 
 MAX_WORDS = 48
 """Words of a query that are searched; a longer one is a pasted page."""
+MAX_PIECES = 100
+"""Pieces of a query that are searched, for the same reason."""
 MAX_PAIRED = 6
 """Words that `gated` looks for in pairs."""
 _WORD_BREAK = 40
@@ -24,10 +26,11 @@ _WORD_BREAK = 40
 # `"next week"`, in the quotation marks of several languages
 _PHRASE = re.compile(r'"([^"]*)"|“([^”]*)”|«([^»]*)»|„([^“”]*)[“”]')
 _WORD = re.compile(r"[^\W_]+")
-# In "Do you remember what I said", the "you" of the opening is not the subject.
-_OPENING = re.compile(
-    r"^\W*(?:(?:do|can|could|would|will) you (?:still )?(?:please )?"
-    r"(?:remember|recall|know|tell me|remind me)|"
+# In "Do you remember what I said", the "you" is not the subject, and in "Can you find me the
+# recipe" neither the "you" nor the "me" is.
+_REQUEST = re.compile(
+    r"(?:^|,)\W*(?:do you (?:still )?(?:please )?(?:remember|recall|know|think)|"
+    r"(?:can|could|would|will) you(?: still)?(?: please)?(?: \w+ me)?|"
     r"(?:please )?(?:tell|remind) me|you know)\b",
     re.IGNORECASE,
 )
@@ -54,7 +57,7 @@ class Query:
     words: tuple[str, ...]
     """Folded content words, one form of each. If there are none, the stop words."""
     phrases: tuple[str, ...]
-    """Quoted words, which must occur verbatim."""
+    """Quoted words, which must be adjacent and in this order; any form of each will do."""
     pieces: tuple[str, ...]
     """Pairs of adjacent characters in scripts without spaces."""
     possible_names: frozenset[str]
@@ -98,9 +101,9 @@ def analyse(text: str, today: date | None = None) -> Query:
     return Query(
         words=_one_of_each_root(content_words or all_words[:MAX_WORDS]),
         phrases=tuple(dict.fromkeys(phrase for phrase in phrases if phrase)),
-        pieces=tuple(dict.fromkeys(pieces)),
+        pieces=tuple(dict.fromkeys(pieces))[:MAX_PIECES],
         possible_names=_possible_names(spaced_text),
-        role=_role(_OPENING.sub("", text)),
+        role=_role(_REQUEST.sub("", text)),
         asks_when=bool(_WHEN.search(text)),
         dates=named_periods(text, today),
         only_stop_words=not content_words,

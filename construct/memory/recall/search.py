@@ -34,7 +34,10 @@ from construct.vocabulary import Match
 CANDIDATES = 200
 """The most entries of each kind that are taken from the index."""
 SHORTLIST = 30
-"""The most entries of each kind that are ranked together with the turns around them."""
+"""Entries of each kind that are ranked together with the turns around them.
+
+If more results are asked for, that many.
+"""
 NEARBY_IDS = 3
 """Ids read on each side of a message to find its neighbours: conversations may interleave."""
 NEWEST_SCANNED = 20_000
@@ -47,7 +50,7 @@ benchmarks/README.md, "Is it fast", says what it costs.
 WEIGHED_ROWS = 100_000
 """The most rows of all words together that the index is searched for (`query.gated`).
 
-It replaces `REQUIRED_ROWS` under filters that `restrict_messages`.
+It replaces `REQUIRED_ROWS` if a filter `restricts_messages`.
 """
 MAX_ATTEMPTS = 4
 """Searches of the index, each without the rarest word of the one before."""
@@ -255,7 +258,7 @@ def _matching(
     (all were undone, say), the rarest word is dropped and the search repeated.
     """
     rarest_first = sorted(words, key=lambda word: row_counts.get(word, 0))
-    required = WEIGHED_ROWS if filters.restrict_messages() else REQUIRED_ROWS
+    required = WEIGHED_ROWS if filters.restricts_messages() else REQUIRED_ROWS
     for _ in range(MAX_ATTEMPTS):
         gate = gated(rarest_first, row_counts, required, WEIGHED_ROWS)
         expression = all_of(query.phrases) or gate
@@ -271,7 +274,7 @@ def _matching(
 
 def _similar(db: sqlite3.Connection, similarities: Similarities, filters: Filters) -> list[Entry]:
     """Return the entries most similar in meaning, by kind, best first."""
-    limit = SIMILAR_FILTERED if filters.restrict_messages() else SIMILAR
+    limit = SIMILAR_FILTERED if filters.restricts_messages() else SIMILAR
     best: list[Entry] = []
     for kind in filters.kinds():
         entries = search.results(db, kind, similarities.nearest(kind, limit), filters)
@@ -325,7 +328,7 @@ def _indexed(
     """Return the entries of a kind that match an FTS5 expression or contain a piece."""
     ids = search.match(db, kind, expression, filters, CANDIDATES) if expression else []
     if pieces:
-        ids += search.containing(db, kind, pieces, filters, NEWEST_SCANNED)[-CANDIDATES:]
+        ids += search.containing(db, kind, pieces, filters, NEWEST_SCANNED)[:CANDIDATES]
     return search.results(db, kind, ids, filters)
 
 

@@ -89,7 +89,7 @@ def participant_names(db: sqlite3.Connection, query: Query) -> dict[str, list[Tu
 
 def is_participant_name(word: str, turns: Sequence[Turn]) -> bool:
     """Return whether a word is a participant's name, judged by turns that contain it."""
-    calls = sum(_addresses(turn.text, word) for turn in turns)
+    calls = sum(addresses(turn.text, word) for turn in turns)
     return calls >= max(MIN_CALLS, MIN_CALL_SHARE * len(turns))
 
 
@@ -105,7 +105,7 @@ def identify_speakers(
     """The roles of those who call a name, by conversation and name."""
     for name, turns in names.items():
         for turn in (*turns, *others):
-            if _addresses(turn.text, name):
+            if addresses(turn.text, name):
                 callers.setdefault((turn.conversation, name), []).append(turn.role)
     bearers = {(conversation, _bearer(roles)) for (conversation, _), roles in callers.items()}
     all_callers = list(chain.from_iterable(callers.values()))
@@ -120,7 +120,7 @@ def _bearer(callers: Sequence[str]) -> str | None:
     return "user" if by_user <= 1 - ONE_SIDE_SHARE else None
 
 
-def _addresses(text: str, name: str) -> bool:
+def addresses(text: str, name: str) -> bool:
     """Return whether a turn's text addresses someone by name: "Thanks, Anna!"."""
     for before, after in pairwise(fold(text[:CHARACTERS_READ]).split(name)):
         opening = before.rstrip()

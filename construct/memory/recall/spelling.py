@@ -156,7 +156,7 @@ def one_slip_away(word: str) -> frozenset[str]:
 
 def _spellings(db: sqlite3.Connection, stems: Collection[str], filters: Filters) -> dict[str, str]:
     """Return how words with these stems are written in texts, by their folded form."""
-    limit = TEXTS_READ_FILTERED if filters.restrict_messages() else TEXTS_READ
+    limit = TEXTS_READ_FILTERED if filters.restricts_messages() else TEXTS_READ
     spellings: dict[str, str] = {}
     for kind, term in product(filters.kinds(), sorted(stems)[:MAX_STEMS]):
         ids = search.rows_of_term(db, kind, term, limit)

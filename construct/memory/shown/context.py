@@ -74,7 +74,7 @@ def assemble(
     *earlier, last = alternating(parts)
     last = _with_mark(last)
     if ambient:
-        last = replace(last, blocks=(*last.blocks, Text(ambient)))
+        last = replace(last, blocks=(*last.blocks, Text(ambient, part="ambient")))
     return Request(system, (*earlier, last), tools, max_tokens, life)
 
 
@@ -113,13 +113,17 @@ def request_tokens(request: Request) -> dict[str, int]:
     sizes = dict.fromkeys(
         ("tools", "system", "observations", "attachments", "messages", "ambient"), 0
     )
-    for tool in request.tools:
-        sizes["tools"] += tokens.count(tool.name + tool.description + json.dumps(tool.schema))
+    sizes["tools"] = sum(map(tool_tokens, request.tools))
     sizes["system"] = sum(tokens.count(text.text) for text in request.system)
     for part in request.messages:
         for block in part.blocks:
             sizes[block_kind(block)] += block_tokens(block)
     return sizes
+
+
+def tool_tokens(tool: Tool) -> int:
+    """Return the estimated tokens of a tool with its schema."""
+    return tokens.count(tool.name + tool.description + json.dumps(tool.schema))
 
 
 def block_tokens(block: Block) -> int:
@@ -128,7 +132,11 @@ def block_tokens(block: Block) -> int:
 
 
 def block_text(block: Block) -> str:
-    """Return a block's text, or its JSON when it has no text."""
+    """Return a block's text, or what stands for it.
+
+    A tool call's name and input, a file's line, or the JSON of what only its server
+    understands.
+    """
     match block:
         case Text(text=text) | ToolResult(content=text):
             return text
@@ -144,11 +152,7 @@ def block_kind(block: Block) -> str:
     """Return the part that a message's block belongs to, as in `request_tokens`."""
     if isinstance(block, File):
         return "attachments"
-    if not isinstance(block, Text):
-        return "messages"
-    if block.text.startswith("<ambient>"):
-        return "ambient"
-    return "observations" if block.text.startswith("<observations") else "messages"
+    return block.part if isinstance(block, Text) else "messages"
 
 
 @lru_cache(maxsize=1)
@@ -161,7 +165,8 @@ def _observation_blocks(blocks: Blocks) -> tuple[Text, ...]:
         "<observations>\n" + "\n".join(shown_line(o) for o in block) + "\n</observations>"
         for block in blocks
     ]
-    return tuple(Text(text, mark=i == len(texts)) for i, text in enumerate(texts, 1))
+    last = len(texts)
+    return tuple(Text(text, i == last, "observations") for i, text in enumerate(texts, 1))
 
 
 def _rendered(

@@ -20,7 +20,7 @@ _FILLER = "\u115f\u1160\u3164\uffa0"
 _INVISIBLE = f"{_FILLER}\u2800"
 # Symbols such as ℡ and Ⓚ, which a reader takes for letters.
 _SIGNS_READ_AS_LETTERS = "℀-⅏Ⓐ-ⓩ㈀-㏿🄀-🅏"
-# Any character that is not a letter or a digit, such as a bracket, a space or a joiner.
+# Any character but a letter, a digit, an underscore and a line end: a bracket, a joiner …
 _IGNORED = rf"(?:[^\w\n{_SIGNS_READ_AS_LETTERS}]|[{_FILLER}])"
 _LETTER = "[MKOPmkopＭＫＯＰｍｋｏｐМКОРмкорΜΚΟΡμκορ]"  # Latin, fullwidth, Cyrillic, Greek
 _DIGIT = "[\\d⁰¹²³⁴-⁹₀-₉①-⑳]"
@@ -51,10 +51,10 @@ _TAG_CHARACTERS = 60
 def escape(text: str) -> str:
     """Return untrusted text for a prompt: printable, and nothing in it like our markup.
 
-    The `<` of one of our tags becomes `&lt;`, whatever the tag's case and however many
-    other characters stand between its letters. A line that begins like an anchor or a note
-    of ours gets a backslash before that, even if it is written with look-alike letters or
-    invisible characters.
+    The `<` of one of our tags becomes `&lt;`, whatever the tag's case, and even if other
+    characters stand between its letters (`_TAG_CHARACTERS` are searched). A line that
+    begins like an anchor or a note of ours gets a backslash before that, even if it is
+    written with look-alike letters or invisible characters.
     """
     # Split first: printable() removes some line separators, and would join lines there.
     lines = (_escape_line(printable(line)) for line in text.splitlines())
@@ -64,7 +64,7 @@ def escape(text: str) -> str:
 def _escape_line(line: str) -> str:
     """Return a line with a backslash where it begins like an anchor or a note.
 
-    The signs it begins with are scanned only once, since there may be thousands.
+    The ignored characters it begins with are scanned only once: there may be thousands.
     """
     start = _IGNORED_START.match(line)
     end = start.end() if start else 0
@@ -107,7 +107,8 @@ def inline(text: str) -> str:
 def unescape(text: str) -> str:
     """Undo `escape` in text that a worker copied from its prompt.
 
-    Text that already had `&lt;task` or a backslash before an anchor loses it.
+    Text that already had `&lt;task`, or a backslash before an anchor, is changed too: to
+    `<task`, and without the backslash.
     """
     return _BACKSLASH.sub(_unescape_line, _ESCAPED_OPENS.sub(_unescape_tag, text))
 

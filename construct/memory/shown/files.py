@@ -35,7 +35,11 @@ def new_file(new: NewAttachment) -> File:
 
 
 def sent_as(file: File, reads: Reads) -> File | Text:
-    """Return the block that a model is sent for a file: its name if it cannot read it."""
+    """Return the block that a model is sent for a file.
+
+    If the model cannot read such files, that is the text of a text file, and the name of
+    any other.
+    """
     kind = AttachmentKind.of(file.media_type)
     if kind in reads:
         return file

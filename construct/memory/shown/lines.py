@@ -99,7 +99,8 @@ def _days(note: Note) -> str:
 
 
 def _fact_and_marks(note: Note) -> str:
-    parts = [inline(note.content).replace(" | ", " / ")]
+    # The spaces make a bar at either end a separator too, as in `_read_note`.
+    parts = [_SEPARATOR.sub(" /", f" {inline(note.content)} ").strip()]
     if note.stance != Stance.STATED:
         parts.append(note.stance)
     if note.referenced_date:

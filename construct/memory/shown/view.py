@@ -1,6 +1,6 @@
 """Choose the blocks of observations that a conversation's model is shown.
 
-The blocks do not change between compactions, to keep the prompt cache, with two
+While the prompt cache is warm, the blocks do not change between compactions, with two
 exceptions. If an observation in them is no longer active (superseded elsewhere, edited,
 forgotten), the prefix has to change anyway, so they are chosen again. And an undo adds
 the observations that it makes active again.

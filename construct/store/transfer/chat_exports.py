@@ -76,7 +76,7 @@ def _current_branch(conversation: _Json) -> list[tuple[str, _Json]]:
     visited: set[str] = set()
     while key is not None:
         if not isinstance(key, str) or key not in mapping:
-            raise ValueError("a message above the current one is missing")
+            raise ValueError("the current message, or one above it, is missing")
         if key in visited:
             raise ValueError("the messages above the current one form a circle")
         visited.add(key)

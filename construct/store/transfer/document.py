@@ -1,6 +1,7 @@
 """Reads the conversations in the JSON exports of ChatGPT and Claude, one at a time.
 
-An export may be larger than memory, so only the current conversation is held.
+An export is a list that may be larger than memory, so only the current conversation is
+held. A document that is an object is held whole.
 """
 
 import codecs
@@ -164,7 +165,7 @@ class _Source:
         self._check_depth(chunk)
         if self.done - self.conversation_began > _MAX_CONVERSATION_BYTES:
             limit = _MAX_CONVERSATION_BYTES >> 20
-            raise RefusedError("", f"one conversation is larger than {limit} MB")
+            raise RefusedError("", f"it, or one conversation in it, is larger than {limit} MB")
 
     def _check_depth(self, chunk: bytes) -> None:
         """Refuse JSON nested too deeply, by counting the brackets outside of strings."""

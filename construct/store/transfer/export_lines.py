@@ -56,11 +56,8 @@ class ExportLines:
             self._db.execute(update, (target_id, row_id))
 
     def _store(self, number: int, record: Mapping[str, Any]) -> None:
-        name = record.get("type")
-        if not isinstance(name, str) or name not in self._kinds:
-            actual = f"“{shorten(name, 40)}”" if isinstance(name, str) else "not text"
-            raise ValueError(f'"type" must be one that an export has, but is {actual}')
-        kind = self._kinds[name]
+        kind = self._kind(record.get("type"))
+        name = kind.type
         values = parse(kind, record)
         self.counts[name] += 1
         row = {key: values[key] for key in ("id", "uid") if kind.keyed}
@@ -89,6 +86,14 @@ class ExportLines:
         if name == "observation":
             self._link(values["id"], "messages", "message", record.get("messages", []))
             self._link(values["id"], "sources", "observation", record.get("sources", []))
+
+    def _kind(self, name: Any) -> Kind:
+        if not isinstance(name, str):
+            raise ValueError('"type" is missing or not text')  # noqa: TRY004 (a file's value)
+        if name not in self._kinds:
+            why = "which is not a type of line in an export"
+            raise ValueError(f'"type" is “{shorten(name, 40)}”, {why}')
+        return self._kinds[name]
 
     def _check_order(self, row_id: SqlValue) -> None:
         """Raise ValueError if a message is not newer than those before it."""
@@ -136,7 +141,7 @@ class ExportLines:
         try:
             uids = [uid(value) for value in listed]
         except ValueError as error:
-            raise ValueError(f'in "{key}" each {error}') from None
+            raise ValueError(f'each uid in "{key}" {error}') from None
         rows = [(row_id, self._resolved(kind, key, row_uid)) for row_uid in uids]
         self._db.executemany(f"INSERT OR IGNORE INTO scratch.observation_{key} VALUES (?, ?)", rows)
 

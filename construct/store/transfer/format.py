@@ -7,7 +7,6 @@ checked here before it is used in SQL.
 
 import base64
 import json
-import math
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -71,7 +70,7 @@ def flag(value: Any) -> int:
 def amount(value: Any) -> float:
     """Return an amount of money."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or value < 0:
+    if not is_number or not 0 <= value <= _MAX_INTEGER:  # which NaN is not, either
         raise ValueError("must be a number, 0 or more")
     return float(value)
 
@@ -114,11 +113,19 @@ def one_of(*words: str) -> Check:
     return check
 
 
+def _from_json(source: str) -> Any:
+    """Return what the text of a field holds as JSON."""
+    try:
+        return read_json(source)
+    except ValueError:
+        raise ValueError("must be the text of valid JSON") from None
+
+
 def json_list(element_type: type) -> Check:
     """Return a check that allows the text of a JSON list with elements of this type."""
 
     def check(value: Any) -> str:
-        elements = read_json(text(value))
+        elements = _from_json(text(value))
         if not isinstance(elements, list) or not all(isinstance(e, element_type) for e in elements):
             raise ValueError("must be the text of a JSON list")
         if re.search("[\ud800-\udfff]", json.dumps(elements, ensure_ascii=False)):
@@ -129,7 +136,9 @@ def json_list(element_type: type) -> Check:
 
 
 def base64_data(value: Any) -> bytes:
-    """Return the bytes that a base64 text encodes."""
+    """Return the bytes that a base64 text encodes. Bytes (from an SQLite file) stay."""
+    if isinstance(value, bytes):
+        return value
     with suppress(TypeError, ValueError):
         return base64.b64decode(value, validate=True)
     raise ValueError("must be base64")
@@ -137,15 +146,16 @@ def base64_data(value: Any) -> bytes:
 
 def message_blocks(value: Any) -> SqlValue:
     """Return a message's blocks: a JSON list of objects, or what a notebook's reply quotes."""
-    blocks = read_json(text(value))
+    blocks = _from_json(text(value))
     if not isinstance(blocks, dict):
         return json_list(dict)(value)
     quotes = blocks.get("quotes")
     if blocks.keys() != {"type", "quotes"} or blocks["type"] != "notebook":
         raise ValueError("must be the text of a JSON list, or a notebook's reply")
-    if not isinstance(quotes, list):
-        raise ValueError('must have a list of uids as "quotes"')  # noqa: TRY004 (a file's value)
-    return json.dumps({"type": "notebook", "quotes": [uid(name) for name in quotes]})
+    with suppress(ValueError):
+        if isinstance(quotes, list):
+            return json.dumps({"type": "notebook", "quotes": [uid(name) for name in quotes]})
+    raise ValueError('must have a list of uids as "quotes"')
 
 
 def optional(check: Check) -> Check:

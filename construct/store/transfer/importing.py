@@ -2,7 +2,7 @@
 
 The format is recognised by the content: our own exports (jsonl and sqlite), hand-made
 JSONL, and conversations from ChatGPT and Claude, with or without their zip archive. Only
-the current line or conversation is held in memory.
+the current line or conversation is held in memory, unless a document is an object.
 
 The file is first read into a scratch database, then stored in one short transaction, then
 indexed for search in batches. So other processes hardly have to wait, and indexing, which
@@ -146,14 +146,18 @@ class _Reader:
             else:
                 self._read_exported(zipped(self.path, self._advance))
             return
+        blank_lines = 0  # harmless before a document
+        while first.endswith(b"\n") and not first.strip(_SPACE):
+            first, blank_lines = file.readline(_FIRST_BYTES), blank_lines + 1
         _refuse_unsupported(first)
         first = first.removeprefix(BOM_UTF8)
         if _is_document(first):
-            self._read_exported(conversations(first, file, self._advance))
+            start = b"\n" * blank_lines + first
+            self._read_exported(conversations(start, file, self._advance))
             return
         if not first.endswith(b"\n"):
             first += file.readline(_MAX_LINE_BYTES)
-        self._read_lines(_records(file, first, self._advance))
+        self._read_lines(_records(file, first, blank_lines, self._advance))
 
     def _advance(self, done: int) -> None:
         self.progress(READING, done, self.path.stat().st_size)
@@ -162,15 +166,18 @@ class _Reader:
         number, head = next(numbered, (0, None))
         if head is None:
             raise RefusedError("", "it is empty", "Name another file")
-        if head.get("type") == "construct-export":
-            self._read_export(head, numbered)
-            return
         listed = head.get("conversations", [head])
         if isinstance(listed, list) and any(map(is_conversation, listed)):
-            if next(numbered, None) is not None:
+            more = next(numbered, None)
+            if more is not None:
                 why = "a file of conversations must be a single JSON document"
-                raise RefusedError("line 2", why)
+                raise RefusedError(f"line {more[0]}", why)
             self._read_exported(listed)
+            return
+        if number > 1:
+            raise _blank_line(1)
+        if head.get("type") == "construct-export":
+            self._read_export(head, numbered)
             return
         lines = HandMadeLines(self.db, to_text(self.clock.now()))
         for line_number, record in chain([(number, head)], numbered):
@@ -233,7 +240,7 @@ def _truncation_warning(counts: Any, imported: Counter[str]) -> str | None:
         promised = counts.get(kind)
         if isinstance(promised, int) and imported[kind] < promised:
             return (
-                f"The file should contain {promised} lines of type {kind}, but has only"
+                f"Lines of type {kind}: the file should contain {promised}, but has only"
                 f" {imported[kind]}. It may have been cut off."
             )
     return None
@@ -257,15 +264,25 @@ def _refuse_unsupported(first: bytes) -> None:
 def _is_document(first: bytes) -> bool:
     """Return whether a file is one JSON document rather than lines, by its first line.
 
-    Such a line begins a list, opens an object that goes on in the next line, or is blank.
+    Such a line begins a list, or an object that goes on in the next line.
     """
     start = first.strip(_SPACE)
-    return start.startswith(b"[") or start == b"{" or (not start and first.endswith(b"\n"))
+    goes_on = first.endswith(b"\n") and start.endswith((b"{", b"[", b","))
+    return start.startswith(b"[") or (start.startswith(b"{") and goes_on)
 
 
-def _records(file: IO[bytes], first: bytes, progress: Callable[[int], None]) -> _Records:
-    """Yield the number and object of each line. Blank lines are allowed only at the end."""
-    number, done, blank = 0, 0, 0
+def _blank_line(number: int) -> RefusedError:
+    return RefusedError(f"line {number}", "it is blank, and every line must be a JSON object")
+
+
+def _records(
+    file: IO[bytes], first: bytes, number: int, progress: Callable[[int], None]
+) -> _Records:
+    """Yield the number and object of each line. Blank lines are allowed only at the end.
+
+    `number` is how many lines were read before `first`.
+    """
+    done, blank = 0, 0
     line = first
     while line:
         number, done = number + 1, done + len(line)
@@ -274,7 +291,7 @@ def _records(file: IO[bytes], first: bytes, progress: Callable[[int], None]) -> 
         if not line.strip(_SPACE):
             blank = blank or number
         elif blank:
-            raise RefusedError(f"line {blank}", "it is blank, and every line must be a JSON object")
+            raise _blank_line(blank)
         else:
             yield number, _record(number, line)
         if number % 500 == 0:

@@ -36,17 +36,19 @@ def lines(db: sqlite3.Connection) -> Iterator[str]:
     """Yield the lines of the export, each with a line feed."""
     for record in records(db):
         try:
+            if record["type"] == "attachment":
+                record["data"] = base64.b64encode(record["data"]).decode()
             yield json.dumps(record, allow_nan=False) + "\n"
         except (TypeError, ValueError) as error:
             raise ConstructError(
-                f"{record['type']} {record.get('id', '')} has a value that is neither text nor"
-                f" a finite number: {error}.\n"
+                f"{record['type']} {record.get('id', '')} has a value that cannot be exported:"
+                f" {error}.\n"
                 "Another program changed that row. Correct it, then export again."
             ) from error
 
 
 def records(db: sqlite3.Connection) -> Iterator[dict[str, Any]]:
-    """Yield the objects of the export."""
+    """Yield the objects of the export. The data of attachments are still bytes."""
     counts = {
         kind: scalar(db, f"SELECT count(*) FROM {KINDS[kind].table} WHERE {KINDS[kind].where}")
         for kind in COUNTED
@@ -57,15 +59,13 @@ def records(db: sqlite3.Connection) -> Iterator[dict[str, Any]]:
         for record in _rows(db, kind):
             if kind.type == "message":
                 observed.drop_archived_if_unobserved(record)
-            elif kind.type == "attachment":
-                record["data"] = base64.b64encode(record["data"]).decode()
             elif kind.type == "observation":
                 _add_links(db, record)
             yield record
 
 
 def _rows(db: sqlite3.Connection, kind: Kind) -> Iterator[dict[str, Any]]:
-    """Yield the objects for the rows of one table, without rows that miss a needed reference."""
+    """Yield one table's rows as objects, without those that lack a needed reference."""
     keys = (["id", "uid"] if kind.keyed else []) + [field.key for field in kind.fields]
     columns = (["t.id", "t.uid"] if kind.keyed else []) + [
         _expression(kind, field) for field in kind.fields

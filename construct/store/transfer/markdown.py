@@ -17,7 +17,11 @@ from construct.store.sql import column, scalar, select
 from construct.text import one_line, printable
 from construct.vocabulary import MessageStatus, Priority, Role, Stance
 
-_PRIORITY_MARKS: Mapping[str, str] = {Priority.HIGH: "!", Priority.MEDIUM: "-", Priority.LOW: "~"}
+_PRIORITY_MARKS: Mapping[str, str] = {
+    Priority.HIGH: "!",
+    Priority.MEDIUM: r"\-",  # a bare one would begin a list within the list
+    Priority.LOW: "~",
+}
 _SPEAKERS: Mapping[str, str] = {Role.USER: "You", Role.ASSISTANT: "Construct"}
 # HTML that would hide the rest of the page, such as `<script>`, `</style` or `<!--`. The
 # list of tags is GitHub's.

@@ -332,13 +332,15 @@ _UPDATE_KNOWN = (
         FROM scratch.observations_mapped AS s
         WHERE h.id = s.id AND NOT s.is_new AND h.superseded_at IS NULL
         AND s.superseded_at IS NOT NULL AND s.superseded_by IN ({_new("cycles")})""",
-    # A new request to forget withholds what it withholds in the file. A request answered in
-    # the file stops withholding what is not withheld there.
+    # A request to forget that is new, or not answered here, withholds what it withholds in the
+    # file. One answered only in the file stops withholding what is not withheld there.
     *(
         f"""UPDATE main.{table} SET withheld = 1 WHERE id IN (
                 SELECT s.id FROM scratch.forget_requests_mapped AS f
                 JOIN scratch.{table}_mapped AS s ON s.id = f.{name}
-                WHERE f.is_new AND s.withheld)"""
+                JOIN main.forget_requests AS h ON h.id = f.id
+                WHERE (f.is_new OR h.answered_at IS NULL)
+                AND f.withheld_at IS NOT NULL AND s.withheld)"""
         for table, name in _WITHHELD
     ),
     *(
@@ -350,8 +352,10 @@ _UPDATE_KNOWN = (
                 WHERE f.answered_at IS NOT NULL AND h.answered_at IS NULL AND NOT s.withheld)"""
         for table, name in _WITHHELD
     ),
-    """UPDATE main.forget_requests AS h SET answered_at = s.answered_at
-       FROM scratch.forget_requests_mapped AS s WHERE h.id = s.id AND h.answered_at IS NULL""",
+    """UPDATE main.forget_requests AS h
+       SET withheld_at = ifnull(h.withheld_at, s.withheld_at),
+           answered_at = ifnull(h.answered_at, s.answered_at)
+       FROM scratch.forget_requests_mapped AS s WHERE h.id = s.id""",
     # Only the daily row of off-the-record usage can grow; all other usage never changes.
     f"""UPDATE main.usage AS h SET {_LARGER}
         FROM scratch.usage_mapped AS s WHERE h.id = s.id AND NOT s.is_new""",
@@ -373,7 +377,7 @@ def _merge_aliases(db: sqlite3.Connection) -> None:
 
 
 def _update_memories(db: sqlite3.Connection) -> None:
-    """Supersede known memories as in the file, and revive new ones without successor.
+    """Supersede known memories as in the file, and revive some new ones.
 
     A known memory is superseded if its successor is new, or together with its
     observation. A new memory is revived if its successor was left out.

@@ -60,7 +60,7 @@ def filling(db: sqlite3.Connection) -> Iterator[None]:
     """Fill the scratch database in the block, in one transaction, and check it afterwards.
 
     Raises RefusedError if an invariant is violated, and ConstructError if the disk for
-    temporary files is full, which may be another than the database's.
+    temporary files is full, which need not be the database's.
     """
     db.execute("BEGIN")
     try:

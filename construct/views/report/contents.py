@@ -148,7 +148,9 @@ class Name:
     """Keys only: an ordered set, with the statements that still hold first."""
 
 
-def names(entities: Sequence[Entity], relations: Sequence[Relation]) -> dict[str, list[Name]]:
+def names(
+    entities: Sequence[Entity], relations: Sequence[Relation], clock: Clock
+) -> dict[str, list[Name]]:
     """Return the names by heading: the user, then those with the most statements."""
     by_key: dict[str, Name] = {}
     name_of: dict[int, Name] = {}
@@ -162,8 +164,8 @@ def names(entities: Sequence[Entity], relations: Sequence[Relation]) -> dict[str
             subject=subject.name,
             predicate=relation.predicate,
             object=object_.name,
-            since=relation.since,
-            until=relation.superseded_at and relation.superseded_at[:10],
+            since=relation.since(clock),
+            until=relation.until(clock),
         )
         subject.statements[statement] = object_.statements[statement] = None
     by_heading: dict[str, list[Name]] = {heading: [] for heading in (*_HEADINGS.values(), _OTHER)}

@@ -57,7 +57,7 @@ def page(report: Report, clock: Clock) -> str:
         left=[node for node in roots if node.observation.superseded_at],
         generations=generations(report),
         kept=[m for m in report.memories if m.origin != MemoryOrigin.OBSERVATION],
-        names=names(report.entities, report.relations),
+        names=names(report.entities, report.relations, clock),
         costs=cost_by_month(report.spent, clock),
     )
 

@@ -93,7 +93,7 @@ async def test_a_month_stands_last_and_is_named_when_it_is_asked_about(
         agenda = await shown(dialogue, "/agenda", capsys)
         assert agenda.index("User marries") < agenda.index("Sometime in December 2099")
         assert "User sees Rome" in await shown(dialogue, "/why", capsys)
-        assert "User sees Rome · December 2099" in await shown(dialogue, "/agenda 1", capsys)
+        assert "User sees Rome · December 2099\n" in await shown(dialogue, "/agenda 1", capsys)
 
 
 async def test_nothing_is_asked_where_nobody_can_answer(
@@ -103,6 +103,9 @@ async def test_nothing_is_asked_where_nobody_can_answer(
     before = stored(planned, ACTIVE)
     async with talking(planned) as dialogue:
         assert "Passed, outcome unknown" in await shown(dialogue, "/agenda", capsys)
+        await dialogue.run_line("/agenda 1")
+        assert "No terminal to ask on. Type /agenda done 1, " in capsys.readouterr().err
+        dialogue.failed = False
         await dialogue.run_line("/private on")
         assert not dialogue.failed
         await dialogue.run_line("/agenda done 3")

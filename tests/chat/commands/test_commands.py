@@ -22,6 +22,7 @@ from construct.store.messages import NewMessage, add_message
 from construct.store.records import Message
 from tests.chat.commands.plainly import shown, talking
 from tests.chat.commands.test_withheld import Asked
+from tests.chat.conftest import seated
 from tests.support.fake_api import FakeApi, Reply
 
 CONTRACT = (
@@ -106,6 +107,8 @@ def test_commands_are_those_of_the_contract(registry: Registry) -> None:
         assert command.help
         assert command.details.endswith(".")
         assert command.example.startswith(f"/{command.name}")
+        takes_argument = command.usage != f"/{command.name}"
+        assert takes_argument or command.example == command.usage
 
 
 def test_help_on_memory_names_all_that_narrows(registry: Registry) -> None:
@@ -160,7 +163,9 @@ async def test_shows_what_it_says(
      "/undo 5", "/help zebra", "/memory since 2026-3", "/timeline 3", "/forget --yes", "/pin off",
      "/conversations maybe", "/conversations delete", "/conversations delete 1",
      "/conversations delete 99 --yes", "/history x", "/history 0", "/editor", "/copy", "/detach",
-     "/drop", "/remember", "/graph", "/graph Zebra", "/nothing"],
+     "/drop", "/remember", "/graph", "/graph Zebra", "/nothing", "/export ~nobody-here/x.jsonl",
+     "/import ~nobody-here/x.jsonl", "/report ~nobody-here/x.html", f"/export /tmp/{'x' * 300}",
+     f"/import /tmp/{'x' * 300}"],
 )  # fmt: skip
 async def test_wrong_use_is_one_error(
     line: str, settings: Settings, capsys: pytest.CaptureFixture[str]
@@ -270,6 +275,9 @@ async def test_what_was_shown_last_needs_no_id(
         assert "Add --yes: /forget message:1 --yes" in capsys.readouterr().err
         await dialogue.run_line("/forget message:1 --words")
         assert "Add --yes: /forget message:1 --words --yes" in capsys.readouterr().err
+        await dialogue.run_line("/diff")
+        await dialogue.run_line("/forget")
+        assert "Add --yes: /forget 1 --yes" in capsys.readouterr().err
         await dialogue.run_line("/forget 1 --yes")
         await dialogue.run_line("/why")
         assert "Which one? Usage: /why [ID|last]. /memory shows the ids." in capsys.readouterr().err
@@ -299,13 +307,16 @@ async def test_export_writes_what_the_ending_says(settings: Settings, tmp_path: 
         (tmp_path / "v1.b copy").mkdir()
         for line in ("my talk.md", "talk.db", "talk.txt", "talk.md jsonl", "v1.b copy/talk"):
             await dialogue.run_line(f"/export {tmp_path / line}")
+        await dialogue.run_line(f'/export "{tmp_path}/in quotes.md"')
+        await dialogue.run_line(rf"/export {tmp_path}/es\ caped.md jsonl")
         assert not dialogue.failed
         await dialogue.run_line(f"/export {tmp_path / 'my talk.md'} jsonl")
         assert dialogue.failed  # it exists, and nobody can be asked
     assert (tmp_path / "my talk.md").read_text().startswith("#")
+    assert (tmp_path / "in quotes.md").read_text().startswith("#")
     with closing(sqlite3.connect(tmp_path / "talk.db")) as db:
         assert db.execute("SELECT count(*) FROM messages").fetchone() == (2,)
-    for name in ("talk.txt", "talk.md", "v1.b copy/talk"):
+    for name in ("talk.txt", "talk.md", "v1.b copy/talk", "es caped.md"):
         assert (
             json.loads((tmp_path / name).read_text().splitlines()[0])["type"] == "construct-export"
         )
@@ -328,6 +339,52 @@ async def test_import_brings_in_a_file(
         said = await shown(dialogue, f"/import {tmp_path / 'talk.jsonl'}", capsys)
         assert said == "Nothing new. Already here: 1 message.\n"
         assert not dialogue.failed
+
+
+class Copying(PlainOutput):
+    """Output with a clipboard."""
+
+    copied = ""
+
+    def copy(self, text: str) -> None:
+        """Copy a text."""
+        self.copied = text
+
+
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        ("```py\nprint(1)\n```\n\n~~~\na\n```\n~~~\nDone.", "a\n```\n"),
+        ("1. Run this:\n\n   ```sh\n   ls\n     -l\n   ```\n\n2. Done.", "ls\n  -l\n"),
+        ("Broken off:\n```py\nprint(1)\n", "print(1)\n"),
+        ("Only `words`.", ""),
+    ],
+)
+async def test_copying_code(api: FakeApi, settings: Settings, reply: str, code: str) -> None:
+    """/copy code takes the last code block as it is shown; another word copies nothing."""
+    out = Copying()
+    api.enqueue("chat", reply)
+    async with talking(settings, out) as dialogue:
+        await dialogue.run_line("how?")
+        await dialogue.run_line("/copy code")
+        assert out.copied == code
+        await dialogue.run_line("/copy")
+        assert out.copied.strip() == reply.strip()
+        out.copied = ""
+        await dialogue.run_line("/copy cdoe")
+        assert dialogue.failed
+        assert out.copied == ""
+
+
+async def test_an_edit_is_not_put_over_what_is_typed(settings: Settings) -> None:
+    """It says why it is not at the prompt."""
+    async with seated(settings) as seat:
+        await seat.see("observe")
+        seat.type("/edit 1\rtyped ahead")
+        await seat.see("The prompt is not empty.")
+        assert seat.screen.lines[-2] == "› typed ahead"
+        seat.type("\x15/edit 1\r")
+        await seat.see("› /edit 1 My sister Rosa")
 
 
 async def test_report_is_a_page(settings: Settings, tmp_path: Path) -> None:

@@ -58,16 +58,21 @@ async def test_a_deleted_conversation_is_gone(
         assert "› 2  Hello." in await shown(dialogue, "/conversations", capsys)
 
 
+@pytest.mark.parametrize("private", ["off", "on"])
 async def test_a_conversation_that_was_deleted_elsewhere_is_no_end(
-    settings: Settings, capsys: pytest.CaptureFixture[str]
+    settings: Settings, capsys: pytest.CaptureFixture[str], private: str
 ) -> None:
-    """What is said next is answered, in a new one."""
+    """What is said next is answered, in a new one. In private too, where none is stored."""
     async with talking(settings) as dialogue:
+        await dialogue.run_line(f"/private {private}")
         with closing(open_database(settings.db)) as db:
             delete_conversation(db, 1, Clock(), wait=0)
         answer = await shown(dialogue, "Hello.", capsys)
         assert answer.index("deleted by another program") < answer.index("You said")
-        assert "› 2  Hello." in await shown(dialogue, "/conversations", capsys)
+        answer = await shown(dialogue, "Again.", capsys)
+        assert answer.startswith("You said")
+        listed = await shown(dialogue, "/conversations", capsys)
+        assert ("› 2  Hello." in listed) == (private == "off")
 
 
 async def test_a_talk_that_is_taken_up_shows_where_it_stood(
@@ -78,6 +83,7 @@ async def test_a_talk_that_is_taken_up_shows_where_it_stood(
         await dialogue.run_line("/new Garden")
         text = await shown(dialogue, "/switch sister", capsys)
         assert text.index("last talked") < text.index("› My sister Rosa") < text.index("You said")
+        assert await shown(dialogue, "/switch garden", capsys) == "Garden · nothing said yet\n"
 
 
 async def test_a_fork_goes_on_from_what_it_shows(

@@ -135,7 +135,7 @@ async def test_memories_kept_on_request_are_listed_before_they_are_deleted(
     with closing(open_database(settings.db)) as db:
         withhold(db)
         with transaction(db):
-            remember(db, kept, None, MemoryOrigin.USER, NOW)
+            remember(db, kept, None, MemoryOrigin.USER, settings.clock)
         async with talking(settings, Asked(True)) as dialogue:
             await dialogue.before_prompt()
         assert db.execute("SELECT content FROM memories").fetchall() == []

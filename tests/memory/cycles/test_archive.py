@@ -56,21 +56,21 @@ async def test_what_the_mark_has_passed_is_read_where_it_stands(
         await t.live(facts(2, start=2))
         await worker.run_now(t.id)
         before = await state(t)
-        assert await call(backlog.unread, t.id) == 3
-        assert [m.id for m in await call(backlog.unread_below_mark, t.id)] == first
+        assert await call(backlog.count_unobserved, t.id) == 3
+        assert [m.id for m in await call(backlog.unobserved_below_mark, t.id)] == first
         assert await worker.catch_up_passed(t.id)
-        assert [m.id for m in await call(backlog.unread_below_mark, t.id)] == second
+        assert [m.id for m in await call(backlog.unobserved_below_mark, t.id)] == second
         assert await worker.catch_up_passed(t.id)
         assert await worker.catch_up_passed(t.id) is None
-        assert (await call(backlog.unread, t.id), await state(t)) == (0, before)
+        assert (await call(backlog.count_unobserved, t.id), await state(t)) == (0, before)
         read = {i for o in await call(rows.unsuperseded) for i in await call(source_ids, o.id)}
         assert read >= {*first, *second}
         t.check()
         with closing(new_database(tmp_path / "other.db")) as other:
             whole = await call(exported)
             bring_file(other, tmp_path, whole)
-            assert (exported(other), backlog.unread(other, t.id)) == (whole, 0)
-        while await call(backlog.unread, t.id) < 3:
+            assert (exported(other), backlog.count_unobserved(other, t.id)) == (whole, 0)
+        while await call(backlog.count_unobserved, t.id) < 3:
             await call(undo, t.companion.settings.clock)
         assert await state(t) == before
         t.check()

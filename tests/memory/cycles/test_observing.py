@@ -588,13 +588,14 @@ async def test_the_second_half_settles_what_was_noted_of_the_first(
 ) -> None:
     """It may use its names, and rests on its messages too.
 
-    Both stay, since neither is stored yet.
+    Both stay, since neither is stored yet, and the cycle notes that.
     """
     async with talking(tmp_path, api) as t:
         await in_halves(t, api, "I see the dentist Moura in March.", "I called off the dentist.")
         api.enqueue("observer", observes(writes(DENTIST)), observes(writes(OFF, replaces="Moura")))
         await t.companion.worker.run_now(t.id)
         assert set(await states(t)) == {DENTIST, OFF}
+        assert f"kept “{DENTIST}”: it was noted in the same cycle" in await notes(t)
         assert await query(
             t, "SELECT message_id FROM observation_messages WHERE observation_id = 2"
         ) == [(1,), (3,)]

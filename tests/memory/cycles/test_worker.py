@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from construct.clock import to_text
+from construct.errors import ConstructError
 from construct.memory.undo import undo
 from construct.store import cycles
 from construct.store import observations as rows
@@ -299,6 +300,21 @@ async def test_the_calls_of_cancelled_work_are_booked_all_the_same(
         assert await t.companion.store.call(lambda db: db.execute(booked).fetchall()) == [
             ("abandoned", 2, "observer")
         ]
+
+
+async def test_unreadable_rules_leave_no_running_cycle(tmp_path: Path, api: FakeApi) -> None:
+    """Once the file is repaired, the same process can observe."""
+    rules = tmp_path / "rules.md"
+    rules.mkdir()
+    async with talking(tmp_path, api, CONSTRUCT_MEMORY_RULES=str(rules), **LOW) as t:
+        for text in facts(8):
+            await t.say(text)
+        with pytest.raises(ConstructError, match="is not a file"):
+            await t.companion.worker.run_due(t.id)
+        assert not await t.companion.store.call(cycles.running)
+        rules.rmdir()
+        await t.companion.worker.run_due(t.id)
+        await observed_once(t)
 
 
 async def test_work_cancelled_while_it_is_stored_is_booked_once(

@@ -1,12 +1,15 @@
 import pytest
 
 from construct.errors import NotFoundError
+from construct.llm.types import ChatMessage, Text, ToolResult, ToolUse
 from construct.memory.cycles.commit import StaleError, store_extraction
 from construct.memory.forgetting import delete_conversation, plan_deletion
 from construct.memory.learning.proposals import Extraction
 from construct.memory.shown.forks import fork, inherited_window
+from construct.memory.shown.tool_rounds import dump_rounds
 from construct.store import cycles
 from construct.store.conversations import get_conversation
+from construct.store.memories import list_memories
 from tests.memory.builders import Life, stated
 from tests.memory.forgetting.test_forget import FORGOTTEN, SECRET, held
 
@@ -34,6 +37,50 @@ def test_deleting_a_conversation_deletes_all_that_rests_on_it(life: Life) -> Non
     assert life.broken() == []
     with pytest.raises(NotFoundError):
         plan_deletion(life.db, here)
+
+
+def test_what_the_model_kept_or_looked_up_of_it_is_deleted_too(life: Life) -> None:
+    """Memories that the model stored go, and tool rounds that reveal the conversation.
+
+    What the user kept, and what the model kept elsewhere, stays.
+    """
+    elsewhere, here = life.talk(), life.talk()
+    said = life.exchange(here, "My boy turned five, he is called Zebulon. Keep that in mind!")
+    rounds = tool_rounds("remember", {"content": "User has a son, Zebulon"}, "Kept as memory:1.")
+    life.say(here, "I will.", "assistant", rounds)
+    life.exchange(here, "His mother is Xanthippe, by the way")
+    life.exchange(here, "Ok", "Ok")
+    son, mother = life.observe(
+        here,
+        ("User has a five-year-old son, Zebulon", [said]),
+        ("The mother of User's son is Xanthippe", [said]),
+    )
+    life.compact(here)
+    kept = life.remember("User has a son, Zebulon", "assistant")
+    known = life.remember("User's son has a mother called Xanthippe", "assistant")
+    life.remember("Xanthippe is the mother of User's son", "user")
+    life.remember("User is ok with cats", "assistant")
+    hit = f"observation {son.id}, 2026-03-01: {son.content}"
+    life.say(elsewhere, "He is five.", "assistant", tool_rounds("recall", {"query": "boy"}, hit))
+    planned = [m.id for m in plan_deletion(life.db, here).memories if m.observation_id is None]
+    assert planned == [kept, known]
+    delete_conversation(life.db, here, life.clock)
+    assert held(life, "Zebulon") == []
+    memories = [m.content for m in list_memories(life.db)]
+    assert memories == ["Xanthippe is the mother of User's son", "User is ok with cats"]
+    assert life.state(mother) == "gone"
+    assert life.broken() == []
+
+
+def tool_rounds(tool: str, arguments: dict[str, str], result: str) -> str:
+    """Return the stored rounds of a reply that called a tool once."""
+    return dump_rounds(
+        [
+            ChatMessage("assistant", (ToolUse("t1", tool, arguments),)),
+            ChatMessage("user", (ToolResult("t1", result),)),
+            ChatMessage("assistant", (Text("Yes."),)),
+        ]
+    )
 
 
 def test_usage_of_a_deleted_conversation_stays_in_the_books(life: Life) -> None:

@@ -89,7 +89,7 @@ def test_a_fact_goes_with_its_words_and_leaves_no_byte(life: Life) -> None:
     assert held(life, *FORGOTTEN) == []
     assert (found.observations, found.reflections, found.reactivated) == (2, 1, 1)
     assert (found.memories, found.relations, found.entities) == (2, 2, 4)
-    assert (found.messages, found.replies, found.threads, found.cycles, found.lookups) == (
+    assert (found.messages, found.replies, found.conversations, found.cycles, found.lookups) == (
         2,
         1,
         1,
@@ -365,7 +365,7 @@ def test_a_message_of_which_nothing_was_noted_is_forgotten_by_its_own_id(life: L
     life.observe(here, title="Xylophone hidden")
     found = forget(life.db, ("message", said.id), life.clock, words=True)
     assert held(life, *FORGOTTEN) == []
-    assert (found.observations, found.emptied, found.replies, found.threads) == (0, 2, 1, 1)
+    assert (found.observations, found.emptied, found.replies, found.conversations) == (0, 2, 1, 1)
     assert life.state(other) == "active"
     assert life.broken() == []
     with pytest.raises(NotFoundError):

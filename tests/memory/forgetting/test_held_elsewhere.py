@@ -17,7 +17,7 @@ FACT = "User hides the xylophone behind the Wardrobe"
 ELSEWHERE, HOME = 1, 2
 
 
-def thread(conversation_id: int, **said: str) -> ConversationNotes:
+def conversation(conversation_id: int, **said: str) -> ConversationNotes:
     """Return a conversation with these notes about it as a whole."""
     fields = {"titled_by": "observer" if "title" in said else None, **said}
     return ConversationNotes(
@@ -34,21 +34,25 @@ def rounds(*lines: str) -> list[tuple[int, str]]:
 @pytest.mark.parametrize(
     ("said", "left"),
     [
-        (thread(HOME, title="The xylophone"), thread(HOME)),
-        (thread(HOME, title="Hiding things"), None),
-        (thread(HOME, title="The xylophone", titled_by="user"), None),
-        (thread(HOME, title="Wardrobe doors", titled_by="user"), thread(HOME)),
-        (thread(ELSEWHERE, title="The Wardrobe"), None),
-        (thread(ELSEWHERE, title="Hides xylophone behind Wardrobe"), thread(ELSEWHERE)),
-        (thread(HOME, current_task="a xylophone"), thread(HOME)),
-        (thread(HOME, suggested_response="a xylophone?"), thread(HOME)),
+        (conversation(HOME, title="The xylophone"), conversation(HOME)),
+        (conversation(HOME, title="Hiding things"), None),
+        (conversation(HOME, title="The xylophone", titled_by="user"), None),
+        (conversation(HOME, title="Wardrobe doors", titled_by="user"), conversation(HOME)),
+        (conversation(ELSEWHERE, title="The Wardrobe"), None),
+        (conversation(ELSEWHERE, title="Hides xylophone behind Wardrobe"), conversation(ELSEWHERE)),
+        (conversation(HOME, current_task="a xylophone"), conversation(HOME)),
+        (conversation(HOME, suggested_response="a xylophone?"), conversation(HOME)),
         (
-            thread(HOME, title="Music", current_task="The Wardrobe", suggested_response="Ask."),
-            thread(HOME, title="Music", suggested_response="Ask."),
+            conversation(
+                HOME, title="Music", current_task="The Wardrobe", suggested_response="Ask."
+            ),
+            conversation(HOME, title="Music", suggested_response="Ask."),
         ),
         (
-            thread(HOME, title="Music", current_task="Tea", suggested_response="The Wardrobe?"),
-            thread(HOME, title="Music", current_task="Tea"),
+            conversation(
+                HOME, title="Music", current_task="Tea", suggested_response="The Wardrobe?"
+            ),
+            conversation(HOME, title="Music", current_task="Tea"),
         ),
     ],
 )

@@ -1,9 +1,11 @@
 """A database whose graph is drawn from answers that a test writes."""
 
 import sqlite3
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
+from construct.clock import Clock, from_text
 from construct.llm.types import Usage, WorkReply, WorkRequest
 from construct.memory.cycles.drawing import GraphBatch, GraphJob
 from construct.memory.cycles.runner import RunningCycle
@@ -15,6 +17,7 @@ from construct.store.database import transaction
 from tests.support.database import new_database
 
 NOW = "2026-03-01T09:00:00+00:00"
+CLOCK = Clock(from_text(NOW), UTC)
 
 
 def answer(*relations: str, entities: tuple[str, ...] = ()) -> str:
@@ -54,7 +57,7 @@ class Graph:
     def keep(self, *texts: str) -> list[int]:
         """Store memories and return their ids."""
         with transaction(self.db):
-            return [remember(self.db, text, None, "user", NOW).id for text in texts]
+            return [remember(self.db, text, None, "user", CLOCK).id for text in texts]
 
     async def draw(self, text: str, *texts: str, again: str | None = None) -> list[int]:
         """Store memories and run a cycle that gets `text`, then `again`, as answers."""

@@ -1,10 +1,12 @@
 """The graph cycle over a database, with a model that gives prepared answers."""
 
+from datetime import timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from construct.clock import Clock
 from construct.memory.cycles.drawing import BETWEEN_TURNS, GraphJob, is_due
 from construct.memory.graph.reading import neighbours, related_memories
 from construct.memory.graph.storing import drop_unsaid_names, revert_graph
@@ -13,7 +15,7 @@ from construct.memory.undo import undo
 from construct.store import graph as rows
 from construct.store.database import transaction
 from construct.store.memories import supersede_memory
-from tests.memory.graph.drawing import NOW, Graph, ScriptedModel, answer
+from tests.memory.graph.drawing import CLOCK, NOW, Graph, ScriptedModel, answer
 from tests.support.fake_api import FakeApi
 from tests.support.talks import talking
 
@@ -60,6 +62,16 @@ async def test_known_names_go_out_with_the_next_call(graph: Graph) -> None:
     await graph.draw(answer(), "The gate opens at seven")
     assert "<names>" not in graph.requests[0].user
     assert graph.requests[1].user.endswith("<names>\nhas sister\nAna\n</names>")
+
+
+async def test_after_a_failure_the_newest_memories_are_read_first(graph: Graph) -> None:
+    """In their order; a long one that may be the reason waits."""
+    await graph.draw("Sorry, I cannot do that.", "Stir the flour. " * 4_000)
+    newer = graph.keep("Ana lives in Porto", "Rui plays Chess")
+    model: Any = ScriptedModel(answer())
+    cycle = graph.begin(model)
+    assert cycle is not None
+    assert [memory.id for memory in cycle.batch.memories.values()] == newer
 
 
 async def test_an_answer_of_no_use_fails_the_cycle(graph: Graph) -> None:
@@ -135,7 +147,7 @@ async def test_an_alias_joins_two_that_were_known_apart(graph: Graph) -> None:
     (tea,) = await graph.draw(given, "Bob, that is Robert, likes Tea")
     for name in ("bob", "robert"):
         assert set(related_memories(graph.db, f"what about {name}?")) == {bob, robert, tea}
-        assert {b.tree.name for b in neighbours(graph.db, name).branches} == {
+        assert {b.tree.name for b in neighbours(graph.db, name, CLOCK).branches} == {
             "Chess",
             "Acme",
             "Tea",
@@ -169,13 +181,16 @@ async def test_a_relation_keeps_apart_two_that_an_alias_would_join(graph: Graph)
 
 
 async def test_a_superseded_memory_takes_its_relations_along(graph: Graph) -> None:
-    """They are no longer related_memories; the tree shows them as past."""
+    """They are no longer related; the tree shows them as past, in the user's days."""
     ids = await graph.draw(answer("User | lives in | Lisbon | P1"), "User lives in Lisbon")
     with transaction(graph.db):
-        supersede_memory(graph.db, ids[0], NOW)
+        supersede_memory(graph.db, ids[0], "2026-03-10T01:00:00+00:00")
     assert related_memories(graph.db, "Lisbon") == []
-    (branch,) = neighbours(graph.db, "Lisbon").branches
-    assert branch.until is not None
+    (branch,) = neighbours(graph.db, "Lisbon", CLOCK).branches
+    assert (branch.since, branch.until) == ("2026-03-01", "2026-03-10")
+    west = Clock(None, timezone(timedelta(hours=-10)))
+    (branch,) = neighbours(graph.db, "Lisbon", west).branches
+    assert (branch.since, branch.until) == ("2026-02-28", "2026-03-09")
 
 
 async def test_undo_of_a_graph_cycle(graph: Graph) -> None:
@@ -224,7 +239,7 @@ async def test_the_worker_draws_the_graph(text: str, tmp_path: Path, api: FakeAp
     api.graph = lambda _body: text
     async with talking(tmp_path, api) as t:
         call = t.companion.store.call
-        await call(remember, "Ana lives in Porto", None, "user", NOW)
+        await call(remember, "Ana lives in Porto", None, "user", CLOCK)
         await t.companion.worker.run_now(t.id)
         drawn = text == PORTO
         cycle = await call(

@@ -9,7 +9,7 @@ from construct.memory.promotion import remember
 from construct.store import graph as rows
 from construct.store.database import transaction
 from tests.memory.cycles.scripted import query
-from tests.memory.graph.drawing import NOW
+from tests.memory.graph.drawing import CLOCK
 from tests.support.fake_api import FakeApi, adversarial, faults
 from tests.support.talks import LOW, Talk, facts, talking
 
@@ -27,7 +27,7 @@ async def keep(t: Talk, text: str) -> None:
 
     def store(db: sqlite3.Connection) -> None:
         with transaction(db):
-            remember(db, text, None, "user", NOW)
+            remember(db, text, None, "user", CLOCK)
 
     await t.companion.store.call(store)
 

@@ -4,7 +4,7 @@ import pytest
 
 from construct.errors import NotFoundError
 from construct.memory.graph.reading import Tree, entities_in, neighbours, related_memories
-from tests.memory.graph.drawing import Graph, answer
+from tests.memory.graph.drawing import CLOCK, Graph, answer
 
 FAMILY = answer(
     "Ana | is sister of | User | P1",
@@ -63,12 +63,19 @@ async def test_the_tree_of_a_name(graph: Graph) -> None:
             here += lines(b.tree, depth + 1)
         return here
 
-    assert lines(neighbours(graph.db, "ANA")) == [
+    assert lines(neighbours(graph.db, "ANA", CLOCK)) == [
         "is sister of User",
         "works at Acme",
         "  based in Berlin",
     ]
-    assert lines(neighbours(graph.db, "me")) == ["<is sister of Ana", "  works at Acme", "owns Rex"]
-    assert lines(neighbours(graph.db, "Germany")) == ["<capital of Berlin", "  <based in Acme"]
+    assert lines(neighbours(graph.db, "me", CLOCK)) == [
+        "<is sister of Ana",
+        "  works at Acme",
+        "owns Rex",
+    ]
+    assert lines(neighbours(graph.db, "Germany", CLOCK)) == [
+        "<capital of Berlin",
+        "  <based in Acme",
+    ]
     with pytest.raises(NotFoundError, match="is not in the graph"):
-        neighbours(graph.db, "Zoe")
+        neighbours(graph.db, "Zoe", CLOCK)

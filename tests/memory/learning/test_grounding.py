@@ -3,8 +3,8 @@
 import pytest
 
 from construct.memory.learning.grounding import (
-    least_stance,
     rests_on_files,
+    strongest_stance,
     ungrounded_terms,
     weaker,
 )
@@ -76,14 +76,15 @@ def test_what_sources_prove_of_stance(fact: str, sources: list, limit: str) -> N
 
     Quotation of one's own words proves nothing.
     """
-    assert least_stance(fact, sources, sources) == limit
+    assert strongest_stance(fact, sources, sources) == limit
 
 
 def test_what_was_quoted_before_is_quoted_still() -> None:
     """A later message does not make an earlier quoted line the user's own."""
     thanks = message(3, "user", "Thanks, bye")
     assert (
-        least_stance("User's rent rises to 1300 euros", [thanks], [OWN, REPLY, thanks]) == "quoted"
+        strongest_stance("User's rent rises to 1300 euros", [thanks], [OWN, REPLY, thanks])
+        == "quoted"
     )
 
 
@@ -94,8 +95,8 @@ def test_what_the_user_takes_up_is_the_users_own() -> None:
     """
     promise, thanks = message(3, "user", "OK, I'll pay that on Friday"), message(4, "user", "Bye")
     fact = "User will pay the 1300 euros on Friday"
-    assert least_stance(fact, [OWN, promise], [OWN, REPLY, promise]) == "stated"
-    assert least_stance(fact, [OWN, thanks], [OWN, REPLY, thanks]) == "quoted"
+    assert strongest_stance(fact, [OWN, promise], [OWN, REPLY, promise]) == "stated"
+    assert strongest_stance(fact, [OWN, thanks], [OWN, REPLY, thanks]) == "quoted"
 
 
 def test_what_the_user_takes_up_of_a_picture_is_the_users_own() -> None:
@@ -121,13 +122,13 @@ def test_what_was_piped_in_is_quoted_though_the_question_names_it(fact: str) -> 
     asked = message(
         3, "user", "Summarise this mail from Ana\n\n> I, Ana, moved to Porto\n> and take Aspirin"
     )
-    assert least_stance(fact, [asked], [asked]) == "quoted"
+    assert strongest_stance(fact, [asked], [asked]) == "quoted"
 
 
 def test_many_blank_lines_are_read_once() -> None:
     """Else a message of them would take minutes."""
     blank = message(3, "user", "\n" * 1_000_000 + "I moved to Porto")
-    assert least_stance("User moved to Porto", [blank], [blank]) == "stated"
+    assert strongest_stance("User moved to Porto", [blank], [blank]) == "stated"
 
 
 def test_a_limit_never_strengthens() -> None:

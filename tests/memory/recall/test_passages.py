@@ -1,6 +1,7 @@
 """What comes back by itself: little, good, and nothing that is in sight."""
 
 from collections.abc import Set
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from construct import tokens
 from construct.memory.recall.passages import BUDGET, MAX_PASSAGES, OVERHEAD, passages
 from construct.memory.recall.search import Hit
-from tests.memory.builders import Life
+from tests.memory.builders import Life, stated
 
 TOPICS = [
     "train",
@@ -104,6 +105,23 @@ def test_the_other_sides_words_do_not_answer_for_mine(lived: Life) -> None:
     assert found(lived, "What did you say about the dirigible over the estuary?") != []
 
 
+@pytest.mark.parametrize(
+    "newest",
+    [
+        "Claude, where did I put the spare key?",
+        "Where did I put the spare key, Claude?",
+        "Do you think the spare key is under the flowerpot?",
+        "Claude, could you tell me how blue the flowerpot with the spare key is?",
+    ],
+)
+def test_whoever_is_spoken_to_is_not_asked_about(lived: Life, newest: str) -> None:
+    """Neither the name nor the "you" by which a question turns to the assistant counts."""
+    for number in range(6):
+        lived.exchange(1, f"Claude, is it time for lunch number {number}?", "It is.")
+    lived.exchange(1, "I put the spare key under the blue flowerpot.")
+    assert "flowerpot" in found(lived, newest)[0].text
+
+
 def test_what_is_in_sight_stays_away(lived: Life) -> None:
     """What is in the window, or said by an observation in sight, does not come back."""
     question = "Where did my grandmother Ermelinda keep her bees?"
@@ -151,3 +169,16 @@ def test_the_budget_is_kept(lived: Life) -> None:
     assert sum(tokens.count(hit.text) + OVERHEAD for hit in hits) <= BUDGET
     assert len({hit.text for hit in hits}) == len(hits)
     assert all("zeppelin" in hit.text for hit in hits)
+
+
+def test_a_text_that_is_found_twice_is_paid_for_once(lived: Life) -> None:
+    """A message that was observed word for word leaves room for another passage."""
+    padding = "and there were so many people that one could hardly see the way " * 3
+    for number in range(3):
+        lived.exchange(1, f"The plane landed at noon, number {number}")
+    said = lived.exchange(1, f"The zeppelin landed in Trondheim {padding}")
+    lived.exchange(1, "The zeppelin of Trondheim was silver.")
+    lived.observe(1, replace(stated(said.content, [said.id]), priority="low"))
+    lived.compact(1)
+    texts = [hit.text for hit in found(lived, "When did the zeppelin land in Trondheim?")]
+    assert "silver" in texts[1]

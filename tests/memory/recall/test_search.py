@@ -150,6 +150,26 @@ def test_scripts_without_spaces_are_searched_by_pieces(life: Life, said: str, as
     assert said in texts(search(life.db, asked, Filters(kind="message")))
 
 
+def test_a_pasted_page_in_a_script_without_spaces_may_be_a_query(life: Life) -> None:
+    """Its beginning is searched."""
+    said = life.say(life.talk(), "我昨天看见了一只黑猫。")
+    page = "".join(map(chr, range(0x4E00, 0x4E00 + 2000)))
+    assert keys(search(life.db, f"黑猫{page}")) == [("message", said.id)]
+
+
+def test_many_entries_with_a_few_pieces_hide_none_with_all(
+    life: Life, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither an old nor a new one."""
+    monkeypatch.setattr("construct.memory.recall.search.CANDIDATES", 5)
+    here = life.talk()
+    old = life.say(here, "猫カフェに行きたい")
+    for number in range(9):
+        life.say(here, f"カフェで仕事をした {number}")
+    new = life.say(here, "猫カフェの名前はミケです")
+    assert {hit.id for hit in search(life.db, "猫カフェ")[:2]} == {old.id, new.id}
+
+
 def test_accents_and_case_do_not_matter(life: Life) -> None:
     """Words are compared as the index folds them."""
     life.say(life.talk(), "We met in São João da Madeira.")

@@ -18,6 +18,7 @@ from construct.memory.shown.context import (
     fit,
     request_tokens,
     system_text,
+    without_last_mark,
 )
 from construct.memory.shown.tool_rounds import dump_rounds, stored_rounds
 from construct.memory.shown.transcript import window_start
@@ -56,11 +57,7 @@ def assert_well_formed(
     words = messages[-1].content if messages[-1].content.strip() else EMPTY
     assert last[-1] == Text(words, mark=True)
     marked = [block for block in every if isinstance(block, Text | ToolResult) and block.mark]
-    shown = [
-        block
-        for block in every
-        if isinstance(block, Text) and block.text.startswith("<observations>")
-    ]
+    shown = [block for block in every if isinstance(block, Text) and block.part == "observations"]
     assert marked == [*([shown[-1]] if blocks else []), last[-1]]
     assert len(shown) == len(blocks)
     assert [block.mark for block in found.system] == [True]
@@ -345,6 +342,14 @@ def test_tokens_by_part() -> None:
     sizes = request_tokens(request([message(1, "user", "Hello there")], BLOCKS))
     assert all(sizes[part] > 0 for part in ("system", "observations", "messages", "ambient"))
     assert sizes["tools"] == 0
+
+
+@pytest.mark.parametrize("words", ["<ambient> noise, what is it?", "<observations> of birds"])
+def test_words_that_begin_like_a_part_of_ours(words: str) -> None:
+    """They count as a message, and lose their cache mark like any other."""
+    parts = request([message(1, "user", words)], ambient="")
+    assert [name for name, size in request_tokens(parts).items() if size] == ["system", "messages"]
+    assert without_last_mark(parts).messages[-1].blocks == (Text(words),)
 
 
 def test_a_system_text_without_words() -> None:

@@ -73,12 +73,21 @@ def test_the_tokens_are_those_of_the_line() -> None:
     )
 
 
-def test_nothing_in_a_fact_reads_as_a_mark() -> None:
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Ana | planned", "Ana / planned"),
+        ("Ana | | planned", "Ana / / planned"),
+        ("| planned", "/ planned"),
+        ("a|b", "a|b"),
+    ],
+)
+def test_nothing_in_a_fact_reads_as_a_mark(text: str, shown: str) -> None:
     """What the user wrote themselves may hold a bar.
 
     A line never takes it for a mark.
     """
-    assert shown_line(observation(1, "Ana | planned")) == "- [2026-03-01] Ana / planned"
+    assert shown_line(observation(1, text)) == f"- [2026-03-01] {shown}"
 
 
 NOTE = ReadNote("User likes tea", "medium", "stated", "2026-01-20", None, ("M5",), ())

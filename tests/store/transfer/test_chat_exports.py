@@ -228,7 +228,9 @@ def test_wrappings(db: sqlite3.Connection, tmp_path: Path) -> None:
     for wrapped in (json.dumps(talk), json.dumps(talk, indent=2), "\n" + json.dumps([talk]),
                     raw.getvalue(), "\ufeff" + json.dumps([talk]),
                     json.dumps({"conversations": [talk]}, indent=2),
-                    json.dumps({"conversations": [talk]})):  # fmt: skip
+                    json.dumps({"conversations": [talk]}), "\n\n" + json.dumps(talk) + "\n",
+                    json.dumps(talk).replace(", ", ",\n"),
+                    json.dumps({"conversations": [talk]}).replace("[", "[\n")):  # fmt: skip
         bring(db, tmp_path, wrapped)
         assert said(db) == [("user", "hello")]
     refusal(db, tmp_path, json.dumps(talk) + "\n" + json.dumps(talk))

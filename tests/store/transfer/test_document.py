@@ -64,7 +64,7 @@ def test_a_conversation_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(transfer_document, "_CHUNK_BYTES", 100)
     monkeypatch.setattr(transfer_document, "_MAX_CONVERSATION_BYTES", 1_000)
     assert len(read(json.dumps([conversation(n, 100) for n in range(20)]).encode())) == 20
-    with pytest.raises(RefusedError, match="one conversation is larger than"):
+    with pytest.raises(RefusedError, match="one conversation in it, is larger than"):
         read(json.dumps([conversation(1), conversation(2, 2_000)]).encode())
 
 

@@ -13,6 +13,7 @@ from construct.clock import Clock
 from construct.errors import ConstructError, UsageError
 from construct.store.transfer.exporting import write_export
 from construct.store.transfer.format import KINDS
+from construct.store.transfer.importing import import_file
 from construct.store.transfer.jsonl import export_jsonl
 from tests.store.transfer_world import World, exported, furnish, run_something
 from tests.support.database import new_database
@@ -136,6 +137,19 @@ def test_blob_in_a_text_column(db: sqlite3.Connection) -> None:
     World(db).conversation(title=b"\xff")  # type: ignore[arg-type]
     with pytest.raises(ConstructError, match="conversation 1"):
         exported(db)
+
+
+def test_text_in_a_blob_column(db: sqlite3.Connection, tmp_path: Path) -> None:
+    """An attachment whose bytes another program made text is named, in an import too."""
+    w = World(db)
+    (message,) = w.say(w.conversation(), "look")
+    w.attach(message, "a.txt", b"abc")
+    db.execute("UPDATE attachments SET data = 'text'")
+    with pytest.raises(ConstructError, match="attachment 1"):
+        exported(db)
+    write_export(db, tmp_path / "a.db", "sqlite", tmp_path / "copy.db")
+    with pytest.raises(ConstructError, match='"data" does not match'):
+        import_file(new_database(tmp_path / "b.db"), tmp_path / "copy.db", Clock())
 
 
 @pytest.mark.parametrize("form", ["jsonl", "markdown", "sqlite"])
@@ -263,7 +277,7 @@ def test_devices_and_pipes(db: sqlite3.Connection, tmp_path: Path) -> None:
 @pytest.mark.parametrize("target", ["/proc/none/x", "/dev/null/x", "x" * 300])
 def test_unwritable_target(db: sqlite3.Connection, tmp_path: Path, target: str) -> None:
     """Where nothing can be written that is said in plain words."""
-    with pytest.raises(ConstructError, match=r"cannot be written|is not a regular file"):
+    with pytest.raises(ConstructError, match=r"Cannot write to|is not a regular file"):
         write_export(db, tmp_path / "a.db", "jsonl", tmp_path / target)
 
 

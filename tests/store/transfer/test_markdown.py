@@ -30,12 +30,14 @@ def test_reads_well(db: sqlite3.Connection) -> None:
     Each message says who wrote it and when.
     """
     furnish(db)
+    db.execute("UPDATE observations SET priority = 'medium' WHERE content LIKE 'Dentist%'")
     text = markdown(db, hours=2)
     assert (
         "## 2026-03-01 Dentist & “Zähne” 歯医者\n\n"
         "**You**, 2026-03-01 11:05\n\n> I have a dentist\n> appointment\n" in text
     )
     assert "- ! Asks a lot (assistant, for 2026-03-05, pinned)" in text
+    assert "- \\- Dentist and teeth (for 2026-03-05)" in text
     assert "never mind" not in text
     assert "- [2026-03-01] green tea" in text
     assert "\x1b" not in text

@@ -560,6 +560,31 @@ def test_a_request_to_forget_withholds_what_is_known_here(make: Make, tmp_path: 
     assert requests
 
 
+def test_a_request_is_applied_once_it_was_applied_there(make: Make, tmp_path: Path) -> None:
+    """An import before the cycle was committed and one after it give what the last one gives."""
+    a, b = make("a"), make("b")
+    w = World(a)
+    talk = w.conversation()
+    said = w.say(talk, "I stole a medlar", "Oh", "Forget that. I like tea", "Of course")
+    _, (fact,) = w.observe(talk, said[:2], "Stole a medlar")
+    cycle, _ = w.observe(talk, said[2:], "Likes tea", commit=False)
+    w.ask_to_forget(cycle, observation_id=fact)
+    w.ask_to_forget(cycle, message_id=said[0])
+    a.execute("UPDATE forget_requests SET withheld_at = NULL")
+    bring(b, tmp_path, exported(a))
+    w.mark(talk, said[-1], "compacted")
+    a.execute("UPDATE observations SET committed_at = ? WHERE committed_at IS NULL", (w.tick(),))
+    a.execute("UPDATE observations SET withheld = 1 WHERE id = ?", (fact,))
+    a.execute("UPDATE forget_requests SET withheld_at = ?", (w.tick(),))
+    bring(b, tmp_path, exported(a))
+    assert exported(b) == exported(a)
+    w.mark(talk, said[-1], "window")
+    a.execute("UPDATE messages SET withheld = 1 WHERE id = ?", (said[0],))
+    bring(b, tmp_path, exported(a))
+    assert exported(b) == exported(a)
+    assert violations(b) == []
+
+
 def test_what_was_forgotten_here_is_not_asked_about_again(make: Make, tmp_path: Path) -> None:
     """A request for what has a tombstone here stays away, with an older export too."""
     a, b = make("a"), make("b")

@@ -9,6 +9,9 @@ from construct.views.report.contents import Statement, cost_by_month, generation
 from tests.memory.builders import ZONE, Life
 from tests.views.report.conftest import read
 
+CLOCK = Clock(None, ZONE)
+NOON = "2026-03-01T12:00:00+00:00"
+
 
 def test_every_note_is_counted_once_by_what_became_of_it(lived: Life) -> None:
     """By generation."""
@@ -26,7 +29,7 @@ def test_costs_are_summed_by_the_users_month() -> None:
         Spent("2026-04-02T10:00:00+00:00", "observer", 20, None),
         Spent("2026-07-02T10:00:00+00:00", "graph", 5, None),
     ]
-    july, april = cost_by_month(spent, Clock(None, ZONE)).items()
+    july, april = cost_by_month(spent, CLOCK).items()
     assert (july[0], july[1].calls, july[1].dollars) == (date(2026, 7, 1), 1, {})
     assert (april[0], april[1].calls, april[1].dollars) == (date(2026, 4, 1), 2, {"talk": 0.5})
     assert april[1].tokens == 30
@@ -45,11 +48,11 @@ def test_names_are_grouped_by_type_with_what_is_said_of_them() -> None:
         Entity(5, "chess", "pastime", ()),
     ]
     relations = [
-        Relation(1, 1, "lived in", 4, 1, "2026-03-01", "2026-04-01T00:00:00+00:00"),
-        Relation(2, 3, "plays", 5, 1, "2026-03-01", None),
-        Relation(3, 2, "knows", 1, 1, "2026-03-01", None),
+        Relation(1, 1, "lived in", 4, 1, "2026-03-01", NOON, "2026-04-01T12:00:00+00:00"),
+        Relation(2, 3, "plays", 5, 1, "2026-03-01", NOON, None),
+        Relation(3, 2, "knows", 1, 1, None, NOON, None),
     ]
-    found = names(entities, relations)
+    found = names(entities, relations, CLOCK)
     assert {heading: [n.name for n in group] for heading, group in found.items()} == {
         "People": ["User", "Ana"],
         "Places": ["Porto"],
@@ -62,4 +65,4 @@ def test_names_are_grouped_by_type_with_what_is_said_of_them() -> None:
         Statement("User", "knows", "Ana", "2026-03-01", None),
         Statement("Ana", "lived in", "Porto", "2026-03-01", "2026-04-01"),
     ]
-    assert names([], []) == {}
+    assert names([], [], CLOCK) == {}

@@ -1,0 +1,51 @@
+"""Leaving a chat: the memory work that is due is finished first, visibly."""
+
+import asyncio
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from construct.chat.chat import Chat
+
+_LEAVING_SECONDS = 20.0
+"""How long leaving waits for the memory work that is due."""
+_PATIENCE_SECONDS = 0.3
+"""How long that work may take before a notice says so."""
+
+
+async def finish_memory(chat: "Chat", notice: Callable[[str], None]) -> None:
+    """Do the memory work due on leaving, with a notice when it takes a while.
+
+    What is left after `_LEAVING_SECONDS`, at Ctrl-C, or when this is cancelled, is done later.
+    """
+    if not await chat.has_work_left():
+        return
+    finishing = asyncio.create_task(chat.finish(_LEAVING_SECONDS), name="leaving")
+    with on_signals(finishing.cancel, "SIGINT"):
+        try:
+            await asyncio.wait({finishing}, timeout=_PATIENCE_SECONDS)
+            if not finishing.done():
+                notice("finishing memory work… Ctrl-C leaves it for later")
+            if not await finishing:
+                notice("not finished in time; the rest will be done later")
+        except asyncio.CancelledError:
+            finishing.cancel()
+            notice("left for later")
+
+
+@contextmanager
+def on_signals(act: Callable[[], object], *names: str) -> Iterator[None]:
+    """Call `act` when one of the named signals arrives, if the system has it."""
+    loop = asyncio.get_running_loop()
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    with suppress(NotImplementedError):  # Windows
+        for number in numbers:
+            loop.add_signal_handler(number, act)
+    try:
+        yield
+    finally:
+        with suppress(NotImplementedError):  # Windows
+            for number in numbers:
+                loop.remove_signal_handler(number)
