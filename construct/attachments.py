@@ -62,7 +62,7 @@ class Attachment:
 
     @property
     def line(self) -> str:
-        """The text that stands for the file where it is not shown, as `[image: cat.png]`."""
+        """The text that stands for the file where it is not shown, such as `[image: cat.png]`."""
         return f"[{self.kind}: {self.name}]"
 
     @property

@@ -47,8 +47,8 @@ def relevant_messages(
     those that share a word with it; other questions are left out. A matching observation
     counts as a match of the message that it was drawn from. For anything else they are
     the messages that are relevant enough to be given to a model in the same turn.
-    `excluded` are ids of messages to leave out, such as the new message itself. Empty in
-    a new conversation with the scope "conversation".
+    `excluded` are ids of messages to leave out, such as the new message itself. In a new
+    conversation with the scope "conversation" there are none.
     """
     if conversation_id is None and config.scope != Scope.USER:
         return []
@@ -95,8 +95,8 @@ def _answers(
 def _message_id(db: sqlite3.Connection, hit: Hit, question: str, filters: Filters) -> int | None:
     """Return the id of the message to quote for a hit.
 
-    For an observation that is the message behind it that is most like it and the
-    question, if one can be quoted. None for a memory.
+    For an observation, it is the message behind it that shares the most words with it and
+    the question. None for a memory, and if no message behind it can be quoted.
     """
     if hit.kind == ItemKind.MESSAGE:
         return hit.id
@@ -117,9 +117,9 @@ def _sharing_a_word(question: str, hits: Sequence[Hit]) -> list[Hit]:
 
 
 def is_question(text: str) -> bool:
-    """Return whether a message ends with a question mark, in any script.
+    """Return whether a message ends with a question mark.
 
-    The Greek one looks like a semicolon.
+    That is a Latin, East Asian or Arabic one, or the Greek one, typed as a semicolon.
     """
     end = text.rstrip(" \t\n\"'”’)")
     return end.endswith(("?", "？", "؟")) or (end.endswith(";") and bool(_GREEK.search(end)))

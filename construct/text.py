@@ -7,9 +7,9 @@ import re
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
-# Vertical tab, form feed, the separators of ASCII, NEL, and those of lines and paragraphs.
-# They become spaces, or the words around them would be joined.
-_ODD_SPACE = str.maketrans(dict.fromkeys("\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", " "))
+# Vertical tab, form feed, the four ASCII separators, NEL, and the line and paragraph
+# separators. They become spaces, or the words around them would be joined.
+_ODD_SPACE = str.maketrans(dict.fromkeys("\x0b\x0c\x1c\x1d\x1e\x1f\x85\u2028\u2029", " "))
 
 # Escape sequences are removed whole, so that their parameters do not remain as text.
 # Lengths are limited, so that a sequence that never ends can neither slow down matching

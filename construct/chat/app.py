@@ -177,7 +177,7 @@ class Session:
             await self._refresh(loaded)
 
     def _interrupt(self) -> None:
-        """Ctrl-C: decline the question, stop what runs, or clear the line."""
+        """Ctrl-C: decline the question, stop what is running, or clear the line."""
         prompt = self.screen.prompt
         if prompt.question:
             prompt.answer("")

@@ -68,7 +68,7 @@ def last_messages(ctx: Context, conversation_id: int, limit: int) -> list[Messag
 
 
 def last_exchange(ctx: Context) -> list[Message]:
-    """Return the last message of the user's conversation and its reply."""
+    """Return the last two messages of the user's conversation, usually a message and its reply."""
     here = ctx.conversation_id
     return [] if here is None else last_messages(ctx, here, _EXCHANGE)
 

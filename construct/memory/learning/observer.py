@@ -372,7 +372,7 @@ def _with_preceding(ids: Sequence[int], reading: Reading) -> list[Message]:
 def _in_parts(messages: Sequence[Message], limit: int) -> list[list[Message]]:
     """Split messages into parts of at most `limit` tokens.
 
-    A larger message is split itself, into pieces that keep its id.
+    A larger message is itself split into pieces, which keep its id.
     """
     parts: list[list[Message]] = []
     size = 0

@@ -57,7 +57,10 @@ class Query:
     words: tuple[str, ...]
     """Folded content words, one form of each. If there are none, the stop words."""
     phrases: tuple[str, ...]
-    """Quoted words, which must be adjacent and in this order; any form of each will do."""
+    """Quoted words, which must be adjacent and in this order.
+
+    Other regular forms of them match too, irregular ones do not.
+    """
     pieces: tuple[str, ...]
     """Pairs of adjacent characters in scripts without spaces."""
     possible_names: frozenset[str]

@@ -1,8 +1,9 @@
 """Import of a file, completely or not at all.
 
 The format is recognised by the content: our own exports (jsonl and sqlite), hand-made
-JSONL, and conversations from ChatGPT and Claude, with or without their zip archive. Only
-the current line or conversation is held in memory, unless a document is an object.
+JSONL, and conversations from ChatGPT and Claude, zipped or not. Only the current line or
+conversation is held in memory, unless the file is a single JSON object: that is held
+whole.
 
 The file is first read into a scratch database, then stored in one short transaction, then
 indexed for search in batches. So other processes hardly have to wait, and indexing, which
@@ -264,7 +265,7 @@ def _refuse_unsupported(first: bytes) -> None:
 def _is_document(first: bytes) -> bool:
     """Return whether a file is one JSON document rather than lines, by its first line.
 
-    Such a line begins a list, or an object that goes on in the next line.
+    Such a line begins a list, or an object that continues on the next line.
     """
     start = first.strip(_SPACE)
     goes_on = first.endswith(b"\n") and start.endswith((b"{", b"[", b","))
