@@ -102,7 +102,9 @@ def chat(
     model: ModelOption = None,
     private: Annotated[
         bool,
-        typer.Option("--private", help="Store nothing and learn nothing from this chat."),
+        typer.Option(
+            "--private", help="Store and learn nothing you say; only the cost is recorded."
+        ),
     ] = False,
     commands: Annotated[
         bool, typer.Option("--commands", help="Run piped lines that begin with `/` as commands.")
@@ -158,8 +160,8 @@ def setup(
     """Choose the model that answers, and try it.
 
     Looks for credentials, and for model servers on their usual ports on this machine.
-    What you choose is written to `config.env` in the configuration directory. Nothing
-    is sent anywhere before you have chosen.
+    What you choose is written to `config.env` in the configuration directory. Before you
+    choose, servers are only asked which models they have.
     """
     from construct.cli.setup import setup as body
 

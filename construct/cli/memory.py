@@ -48,9 +48,7 @@ AsOf = Annotated[
         help="What was known on a date or at a time, such as 2026-03-01, 7d or yesterday.",
     ),
 ]
-All = Annotated[
-    bool, typer.Option("--all", help="Include what is superseded: replaced, dropped or undone.")
-]
+All = Annotated[bool, typer.Option("--all", help="Include what has been superseded.")]
 Limit = Annotated[
     int,
     typer.Option("--limit", min=1, metavar="N", help="Show at most this many.", callback=in_range),
@@ -181,7 +179,8 @@ def search(
     for option in ("--since", "--until"):  # options of other commands
         if option in query:
             complain(
-                f"{option} was searched as a word: `construct memory search` has no such option."
+                f"{option} was searched for as a word: "
+                "`construct memory search` has no such option."
             )
     with environment(context).reading() as ctx:
         complete_index_briefly(ctx.db)

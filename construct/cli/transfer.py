@@ -78,7 +78,7 @@ def attachment(
     """Write a file that you attached, as it was stored and sent.
 
     Only you can read the file. An existing file is replaced only if it is empty, an
-    export, a report or a Construct database; any other needs --force.
+    export or a report; any other needs --force. A database is never replaced.
     """
     from construct.operations import transfer as operations
 

@@ -86,7 +86,7 @@ NOTE_STOP_WORDS = (STOP_WORDS["en"] - NEGATIONS - _NAME_LIKE) | word_set(
 """
 )
 
-# Words that often begin a sentence, so with a capital, and are not names.
+# Words that are often capitalised because they begin a sentence, and are not names.
 SENTENCE_OPENERS = word_set(
     """
     o os a as um uma el los la las un una le les il lo gli i
@@ -154,7 +154,7 @@ FOREIGN_MONTHS = word_set(
     julho agosto setembro outubro novembro dezembro enero febrero marzo mayo junio julio
     septiembre octubre noviembre diciembre janvier février mars avril juin juillet août
     septembre octobre novembre décembre gennaio febbraio aprile maggio giugno luglio settembre
-    dicembre januari februari maart mei augustus
+    ottobre dicembre januari februari maart mei augustus
 """
 )
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")

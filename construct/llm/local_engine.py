@@ -77,7 +77,7 @@ class LocalCall:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the generation at the next token, or within 64 tokens of the prompt."""
+        """End the generation at the next token or, in the prompt, within 64 tokens."""
         self._stopped.set()
 
     def join(self, seconds: float) -> None:

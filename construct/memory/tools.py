@@ -56,7 +56,8 @@ def _recall_tool(scope: str) -> Tool:
     return _tool(
         "recall",
         f"Search everything that was ever said or noted {where}, best first. Use it when "
-        "they refer to something you do not see, or when exact words, numbers or dates matter. "
+        "the person refers to something you do not see, or when exact words, numbers or dates "
+        "matter. "
         "Give the words that would have been used at the time, not a question. A result need not "
         "have all of them, so give several at once. Each is headed by its kind, number and date. "
         "A memory is a fact that is kept apart from the observations. loose: lacks half the "

@@ -1,10 +1,10 @@
 """Checks of the invariants that the database must satisfy after every commit.
 
 Each violation is reported as a sentence that says where it is. One invariant cannot be
-checked afterwards: messages are deleted only when the user forgets them or deletes a
-conversation. Instead, the first and last message of each observer cycle must exist.
-`shown` is checked for pending observations only: superseded ones stay there until the
-next context is assembled, which removes them.
+checked afterwards: messages are deleted only with their conversation. Instead, the first
+and last message of each observer cycle must exist. `shown` is checked for pending
+observations only: superseded ones stay there until the next context is assembled, which
+removes them.
 """
 
 import json
@@ -54,21 +54,21 @@ _CHECKS: tuple[tuple[str, str], ...] = (
     (
         f"""SELECT s.conversation_id, {_COUNT_AND_FIRST} FROM gaps AS s {_MARKS} {_LIVE}
             AND m.id BETWEEN s.first AND min(s.last, marks.observed) GROUP BY s.conversation_id""",
-        "Conversation {0}: messages up to `observed` lie in no successful observer cycle: "
-        "{1}, the first is {2}.",
+        "Conversation {0}: messages up to `observed` lie in no successful observer cycle "
+        "(count: {1}, first: {2}).",
     ),
     (
         f"""SELECT s.conversation_id, {_COUNT_AND_FIRST} FROM spans AS s {_LIVE}
             AND m.id BETWEEN s.first AND min(s.last, s.reached) GROUP BY s.conversation_id""",
-        "Conversation {0}: messages lie in more than one successful observer cycle: "
-        "{1}, the first is {2}.",
+        "Conversation {0}: messages lie in more than one successful observer cycle "
+        "(count: {1}, first: {2}).",
     ),
     (
         f"""SELECT s.conversation_id, {_COUNT_AND_FIRST} FROM spans AS s {_MARKS} {_LIVE}
             AND m.id BETWEEN max(s.first, marks.observed + 1) AND s.last
             GROUP BY s.conversation_id""",
-        "Conversation {0}: messages above `observed` lie in a successful observer cycle: "
-        "{1}, the first is {2}.",
+        "Conversation {0}: messages above `observed` lie in a successful observer cycle "
+        "(count: {1}, first: {2}).",
     ),
     (
         """SELECT conversation_id, "window", compacted, observed FROM marks

@@ -59,7 +59,9 @@ def agenda_text(agenda: Agenda) -> str:
 
 def current_text(observations: Sequence[Observation]) -> str:
     """Return what is remembered now, oldest first, one observation per line."""
-    return _framed([_observation_line(o) for o in observations] or ["Nothing is remembered yet."])
+    return _framed(
+        [_observation_line(o) for o in observations] or ["There are no observations yet."]
+    )
 
 
 def details_json(details: Details) -> dict[str, Any]:

@@ -33,7 +33,7 @@ _WIDE_FROM = 64
 _MAX_LEVEL = 2
 """The timeline counts this generation and all later ones as one level."""
 _LEGEND = "known: noted from messages + condensed once + condensed more than once"
-_NOTHING = "Nothing is remembered yet."
+_NOTHING = "There are no observations yet."
 
 _SignedLine = tuple[str, Observation]
 """An observation with "+" (added) or "-" (removed)."""
@@ -43,7 +43,7 @@ def diff_view(diff: Diff, clock: Clock) -> RenderableType:
     """Return what was learned (+), changed (- then +) and is gone (-)."""
     between = period(diff.since, diff.until, clock)
     if not (diff.learned or diff.changed or diff.gone):
-        return Text(f"Nothing changed {between}.", style="dim")
+        return Text(f"No observation changed {between}.", style="dim")
     sections = {
         "Learned": [("+", o) for o in diff.learned],
         "Changed": _changed(diff),

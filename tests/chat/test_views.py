@@ -375,11 +375,13 @@ def test_nothing_yet() -> None:
     """Where there is nothing, the views say so."""
     assert "when you run /compact" in nothing_listed(listed(), compact="/compact")
     assert "`construct observe` learns from" in nothing_listed(listed(unobserved=3), compact="")
-    assert "Nothing is remembered" in to_text(generations_view(Generations((), (), {}, ()), TODAY))
-    assert "Nothing is remembered" in to_text(timeline_view([]))
+    assert "no observations yet" in to_text(generations_view(Generations((), (), {}, ()), TODAY))
+    assert "no observations yet" in to_text(timeline_view([]))
     assert "no conversations" in to_text(conversations_view([], CLOCK))
     assert "Nothing was found" in to_text(search_view(SearchResult("x", [])))
-    assert "Nothing changed since 2026-03-01." in to_text(diff_view(Diff((), (), (), SINCE), CLOCK))
+    assert "No observation changed since 2026-03-01." in to_text(
+        diff_view(Diff((), (), (), SINCE), CLOCK)
+    )
     assert "No model has been called" in to_text(usage_view(CostReport([], [], [], 0, None)))
 
 

@@ -617,7 +617,7 @@ def test_search_can_be_narrowed_to_whose_words(program: Program, life: Life) -> 
     assert "--by user" in wrong.stderr
     unknown = program.run("memory", "search", "ferry", "--since", "2030")
     assert unknown.returncode == 0
-    assert unknown.stderr.startswith("--since was searched as a word")
+    assert unknown.stderr.startswith("--since was searched for as a word")
 
 
 def test_search_says_which_spelling_it_searched(program: Program, life: Life) -> None:

@@ -113,7 +113,9 @@ class ExportLines:
         if attachment_name(name) != name:
             raise ValueError('"name" is not allowed for an attachment')
         if not is_acceptable(Attachment(name, media_type, data)):
-            raise ValueError(f'"data" is not of the type {shorten(media_type, 40)}, or too large')
+            raise ValueError(
+                f'"data" is not of the type {shorten(media_type, 40)}, or is too large'
+            )
         query = "SELECT role FROM scratch.messages WHERE id = ?"
         if scalar(self._db, query, (row["message_id"],)) != Role.USER:
             raise ValueError("only the user's messages have attachments")
