@@ -42,7 +42,7 @@ _RECALL = (
     "its id, its day, its kind, who said it or whether it was stated, planned, asked, "
     "hypothetical, inferred or quoted, then the words. A loose match lacks half the words "
     "or a quoted phrase, is similar in meaning, or is next to a message that has them. A "
-    "related one was found through the graph, a respelt one has a word with a similar spelling."
+    "related one was found through the graph; a respelt one has a word with a similar spelling."
 )
 _SOURCE = "Read the exact messages behind an observation, oldest first, or one message in full."
 _AGENDA = (

@@ -254,7 +254,7 @@ def lost_words(lost: Sequence[str], undo: str) -> str:
     if not lost:
         return ""
     quoted = listed(f"“{term}”" for term in lost)
-    return f"Note: the old line had {quoted}, the new one does not. {undo} takes the edit back."
+    return f"Note: the old line had {quoted}; the new one does not. {undo} takes the edit back."
 
 
 def graph_view(entity: GraphTree) -> RenderableType:

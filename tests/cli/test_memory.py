@@ -596,7 +596,7 @@ def test_an_edit_warns_of_names_and_numbers_it_leaves_out(lived: Program) -> Non
     assert done.returncode == 0
     assert "spring" in done.stdout
     assert done.stderr.startswith(
-        "Note: the old line had “Faro”, “12” and “May”, the new one does not."
+        "Note: the old line had “Faro”, “12” and “May”; the new one does not."
     )
     assert lived.run("memory", "edit", "7", "Ana was born in autumn").stderr == ""
 

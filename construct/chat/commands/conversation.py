@@ -221,12 +221,13 @@ async def drop(chat: Chat, out: Output, argument: str) -> None:
 @group.command(
     "/detach [MESSAGE]",
     "remove an attached file",
-    example="/detach Compare @cat.png with @dog.png",
+    example="Compare @cat.png with @dog.png /detach",
 )
 async def detach(chat: Chat, out: Output, argument: str) -> None:
-    """Type it at the start or end of a message that names files with @path.
+    """Type it at the end of a message that names files with @path.
 
-    The file you attached last is then not sent, and its path stays as text.
+    You can also put it before a message whose files are listed above the prompt. The
+    file you attached last is then not sent, and its path stays as text.
 
     To attach a picture (PNG, JPEG, GIF, WebP), a PDF or a UTF-8 text file, type @ and its
     path, in quotes if it has spaces: @"my cat.png". The files that will be sent are

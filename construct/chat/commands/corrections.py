@@ -167,6 +167,6 @@ async def ask_about_withheld(chat: Chat, out: Output) -> None:
         else:
             await chat.run(forgetting.leave_withheld, question)
             out.say(
-                "It stays withheld. /undo gives it back; /forget ID deletes it (/recall finds"
+                "It stays withheld. /undo gives it back; /forget ID deletes it (/memory shows"
                 " the ID)."
             )

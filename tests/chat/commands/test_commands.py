@@ -490,7 +490,7 @@ async def test_an_edit_warns_of_what_it_leaves_out(
     async with talking(settings) as dialogue:
         warned = await shown(dialogue, "/edit 1 My sister Rosa lives in Faro.", capsys)
         note = (
-            "Note: the old line had “Porto” and “2001”, the new one does not. "
+            "Note: the old line had “Porto” and “2001”; the new one does not. "
             "/undo takes the edit back.\n"
         )
         assert warned.endswith(note)

@@ -122,7 +122,7 @@ def test_what_was_forgotten_is_not_in_it(lived: Life) -> None:
     html = written(lived)
     assert "4711" not in html
     assert "The tea is green" in html
-    assert "something in it was forgotten" in html
+    assert "you asked for something in it to be forgotten" in html
 
 
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed; the tests do not need one")
