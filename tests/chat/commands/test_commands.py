@@ -106,7 +106,7 @@ def test_commands_are_those_of_the_contract(registry: Registry) -> None:
         assert command.usage.startswith(f"/{command.name}")
         assert command.help
         assert command.details.endswith(".")
-        assert command.example.startswith(f"/{command.name}")
+        assert f"/{command.name}" in command.example
         takes_argument = command.usage != f"/{command.name}"
         assert takes_argument or command.example == command.usage
 
