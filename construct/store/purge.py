@@ -35,12 +35,14 @@ def delete_observations(db: sqlite3.Connection, ids: Iterable[int]) -> None:
     db.execute(f"DELETE FROM observations WHERE id IN {ID_LIST}", (json_ids(ids),))
 
 
-def delete_memories(db: sqlite3.Connection, ids: Iterable[int]) -> tuple[int, int]:
+def delete_memories(db: sqlite3.Connection, ids: Iterable[int], now: str) -> tuple[int, int]:
     """Delete memories, their relations, and entities that no relation names any more.
 
-    Returns the numbers of relations and of entities deleted.
+    Tombstones keep an import from bringing the memories back. Returns the numbers of
+    relations and of entities deleted.
     """
     memories = json_ids(ids)
+    _add_tombstones(db, f"memories WHERE id IN {ID_LIST}", memories, now)
     query = f"DELETE FROM relations WHERE memory_id IN {ID_LIST} RETURNING subject_id, object_id"
     relations = db.execute(query, (memories,)).fetchall()
     db.execute(f"DELETE FROM memories WHERE id IN {ID_LIST}", (memories,))
@@ -50,13 +52,13 @@ def delete_memories(db: sqlite3.Connection, ids: Iterable[int]) -> tuple[int, in
 def delete_conversation(db: sqlite3.Connection, conversation_id: int, now: str) -> None:
     """Delete a conversation with its messages, and the cycles that nothing depends on.
 
-    Tombstones keep an import from bringing it back.
+    A tombstone keeps an import from bringing it back.
     A cycle that made or superseded an observation that is still stored is kept, without
     its conversation and messages. The caller has deleted the observations that rest on
     the conversation. Forks become conversations without a parent. What the user asked to
     forget in it stays withheld.
     """
-    _add_tombstones(db, "conversation_id = ?", (conversation_id,), now)
+    _add_tombstones(db, "conversations WHERE id = ?", conversation_id, now)
     db.execute(
         """UPDATE conversations SET parent_id = NULL, forked_at_message_id = NULL,
            forked_window_message_id = NULL WHERE parent_id = ?""",
@@ -92,7 +94,7 @@ def withhold(db: sqlite3.Connection, message_ids: Iterable[int], now: str, *, wo
     Their attachments are deleted. `words` deletes their text too.
     """
     ids = json_ids(message_ids)
-    _add_tombstones(db, f"id IN {ID_LIST}", (ids,), now)
+    _add_tombstones(db, f"messages WHERE id IN {ID_LIST}", ids, now)
     db.execute(f"DELETE FROM briefed WHERE message_id IN {ID_LIST}", (ids,))
     db.execute(f"DELETE FROM forget_requests WHERE message_id IN {ID_LIST}", (ids,))
     db.execute(f"DELETE FROM attachments WHERE message_id IN {ID_LIST}", (ids,))
@@ -108,13 +110,11 @@ def withhold(db: sqlite3.Connection, message_ids: Iterable[int], now: str, *, wo
         )
 
 
-def _add_tombstones(
-    db: sqlite3.Connection, condition: str, values: tuple[object, ...], now: str
-) -> None:
+def _add_tombstones(db: sqlite3.Connection, rows: str, value: object, now: str) -> None:
+    """Record that rows were forgotten or deleted, in a column named when only messages were."""
     db.execute(
-        f"""INSERT OR IGNORE INTO tombstones (message_uid, created_at)
-            SELECT uid, ? FROM messages WHERE {condition}""",
-        (now, *values),
+        f"INSERT OR IGNORE INTO tombstones (message_uid, created_at) SELECT uid, ? FROM {rows}",
+        (now, value),
     )
 
 

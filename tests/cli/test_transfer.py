@@ -306,3 +306,23 @@ def test_a_deleted_conversation_does_not_come_back(tmp_path: Path) -> None:
     assert len(program.json("conversations", "list")) == len(others)
     assert gone["title"] not in lines
     assert program.run("doctor").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("said", "deletion", "listed"),
+    [
+        ("/remember I like bananas", ("memory", "forget", "memory:1"), ("memory", "list", "--all")),
+        ("/new Plans", ("conversations", "delete", "1"), ("conversations", "list")),
+    ],
+)
+def test_what_has_no_messages_does_not_come_back(
+    tmp_path: Path, said: str, deletion: tuple[str, ...], listed: tuple[str, ...]
+) -> None:
+    """A memory that was typed, and a conversation in which nothing was said."""
+    program = Program(tmp_path)
+    assert program.run("chat", "--commands", stdin=f"{said}\n").returncode == 0
+    assert program.run("export", "-o", "earlier.jsonl").returncode == 0
+    assert len(program.json(*listed)) == 1
+    assert program.run(*deletion, "--yes").returncode == 0
+    assert "Nothing new. Left out" in program.run("import", "earlier.jsonl").stdout
+    assert program.json(*listed) == []

@@ -146,7 +146,7 @@ def _remove(
     references.store_cycle_notes(db, plan.cycles)
     references.abandon_readers(db, now)
     _reactivate(db, deleted_ids)
-    counts = purge.delete_memories(db, [m.id for m in plan.memories])
+    counts = purge.delete_memories(db, [m.id for m in plan.memories], now)
     purge.delete_observations(db, deleted_ids)
     references.drop_tool_rounds(db, plan.lookups)
     references.store_conversation_notes(db, plan.conversations)

@@ -177,8 +177,7 @@ def _named_by(db: sqlite3.Connection, reference: Reference) -> _Named:
 def plan_deletion(db: sqlite3.Connection, conversation_id: int) -> DeletionPlan:
     """Return what deleting a conversation deletes; raises NotFoundError.
 
-    Memories that the model stored in it are deleted too, and those it stored elsewhere
-    that say the same as a deleted observation. What the user stored stays.
+    Memories that the model stored in it are deleted too. What the user stored stays.
     """
     conversation = get_conversation(db, conversation_id)
     messages = messages_of(db, conversation_id)
@@ -186,18 +185,17 @@ def plan_deletion(db: sqlite3.Connection, conversation_id: int) -> DeletionPlan:
     while (more := provenance.with_dependents(db, _with_borrowers(db, deleted))) != deleted:
         deleted = more
     observations = _lowest_first(db, deleted)
-    observed = [o.content for o in observations]
-    facts = [*observed, *remembered_texts(messages)]
+    remembered = remembered_texts(messages)
     by_model = [
         m
         for m in list_memories(db, include_superseded=True)
-        if m.origin == MemoryOrigin.ASSISTANT and states_any(m.content, facts)
+        if m.origin == MemoryOrigin.ASSISTANT and states_any(m.content, remembered)
     ]
     promoted = provenance.memories_from(db, deleted)
     memories = sorted({*promoted, *by_model}, key=lambda m: m.id)
-    texts = observed + [m.content for m in memories]
+    texts = [o.content for o in observations] + [m.content for m in memories]
     rounds = references.tool_rounds(db, [m.id for m in messages])
-    quoting = replies_quoting(rounds, [m.content for m in messages])
+    quoting = replies_quoting(rounds, [*(m.content for m in messages), *texts])
     return DeletionPlan(
         observations=tuple(observations),
         reactivated=_reactivated(db, deleted),
@@ -206,7 +204,7 @@ def plan_deletion(db: sqlite3.Connection, conversation_id: int) -> DeletionPlan:
             cleared_conversation_notes(references.conversation_notes(db), (), texts)
         ),
         cycles=tuple(cleared_cycle_notes(references.cycle_notes(db), texts)),
-        lookups=tuple(sorted({*quoting, *replies_revealing(rounds, texts, ())})),
+        lookups=tuple(quoting),
         conversation=conversation,
         messages=len(messages),
         forks=tuple(forks_of(db, conversation_id)),

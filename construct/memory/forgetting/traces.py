@@ -103,21 +103,21 @@ def replies_revealing(
     ]
 
 
-def replies_quoting(rounds: Iterable[tuple[int, str]], said: Iterable[str]) -> list[int]:
-    """Return the ids of replies with a tool round that quotes one of these messages."""
-    all_said = " ".join(_one_line(escape(text)) for text in said)
+def replies_quoting(rounds: Iterable[tuple[int, str]], texts: Iterable[str]) -> list[int]:
+    """Return the ids of replies with a tool round that quotes one of these texts."""
+    all_texts = " ".join(_one_line(escape(text)) for text in texts)
     return [
         message_id
         for message_id, blocks in rounds
-        if any(_is_quoted(line, all_said) for line in _lines_in(json.loads(blocks)))
+        if any(_is_quoted(line, all_texts) for line in _lines_in(json.loads(blocks)))
     ]
 
 
-def _is_quoted(line: str, said: str) -> bool:
-    """Return whether a tool's line, or the text after one of its first colons, was said."""
+def _is_quoted(line: str, texts: str) -> bool:
+    """Return whether a tool's line, or what follows one of its first colons, is in the texts."""
     parts = _one_line(line).split(": ", _MAX_COLONS)
     quoted = (": ".join(parts[start:]).strip(" …[]") for start in range(len(parts)))
-    return any(len(text) >= _MIN_QUOTE and text in said for text in quoted)
+    return any(len(text) >= _MIN_QUOTE and text in texts for text in quoted)
 
 
 def _one_line(text: str) -> str:

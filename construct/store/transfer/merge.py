@@ -102,6 +102,13 @@ def merge(db: sqlite3.Connection, *, keep_ids: bool) -> Merged:
 # Finding out which rows are new
 
 
+# SQL: what a tombstone names is not here (any more), or is a message that is withheld. A
+# file may bring tombstones of what was forgotten elsewhere.
+_IS_GONE = """NOT EXISTS (SELECT 1 FROM main.messages WHERE uid = message_uid AND NOT withheld)
+    AND message_uid NOT IN (SELECT uid FROM main.conversations)
+    AND NOT EXISTS (SELECT 1 FROM main.memories WHERE uid = message_uid)"""
+
+
 def _find_forgotten(db: sqlite3.Connection) -> None:
     """List the new rows to leave out, as they depend on something forgotten here.
 
@@ -113,29 +120,25 @@ def _find_forgotten(db: sqlite3.Connection) -> None:
         "CREATE TABLE scratch.forgotten"
         " (kind TEXT, scratch_id INTEGER, PRIMARY KEY (kind, scratch_id)) WITHOUT ROWID"
     )
-    # A known or forgotten message keeps the attachments that it has here.
-    _list_forgotten(
-        db,
-        "attachment",
-        """SELECT a.id FROM scratch.attachments AS a
-           JOIN scratch.messages AS m ON m.id = a.message_id
-           WHERE m.uid IN (SELECT uid FROM main.messages UNION ALL
-                           SELECT message_uid FROM main.tombstones)""",
-    )
-    if not exists(db, "main.tombstones"):
+    db.execute("CREATE TABLE scratch.gone (uid TEXT PRIMARY KEY) WITHOUT ROWID")
+    db.execute(f"INSERT INTO scratch.gone SELECT message_uid FROM main.tombstones WHERE {_IS_GONE}")
+    for name in ("conversation", "memory"):
+        gone = f"SELECT id FROM scratch.{KINDS[name].table} WHERE uid IN scratch.gone"
+        _list_forgotten(db, name, gone)
+    in_deleted = f"conversation_id IN ({_forgotten('conversation')})"
+    _list_forgotten(db, "message", f"SELECT id FROM scratch.messages WHERE {in_deleted}")
+    messages = f"SELECT id FROM scratch.messages WHERE uid IN scratch.gone OR {in_deleted}"
+    # A known message keeps the attachments that it has here.
+    known = "SELECT s.id FROM scratch.messages AS s JOIN main.messages AS h ON h.uid = s.uid"
+    attached = f"SELECT id FROM scratch.attachments WHERE message_id IN ({messages} UNION {known})"
+    _list_forgotten(db, "attachment", attached)
+    if not exists(db, "scratch.gone"):
         return
     db.execute(
         """UPDATE scratch.messages SET content = ?, blocks = NULL, withheld = 1, token_count = ?
-           WHERE uid IN (SELECT message_uid FROM main.tombstones)
-           AND uid NOT IN (SELECT uid FROM main.messages)""",
+           WHERE uid IN scratch.gone AND uid NOT IN (SELECT uid FROM main.messages)""",
         (REMOVED, message_tokens(REMOVED)),
     )
-    deleted = """SELECT conversation_id FROM scratch.messages GROUP BY conversation_id
-                 HAVING min(uid IN (SELECT message_uid FROM main.tombstones))"""
-    _list_forgotten(db, "conversation", deleted)
-    in_deleted = f"conversation_id IN ({_forgotten('conversation')})"
-    _list_forgotten(db, "message", f"SELECT id FROM scratch.messages WHERE {in_deleted}")
-    messages = "SELECT id FROM scratch.messages JOIN main.tombstones ON message_uid = uid"
     _list_forgotten(
         db,
         "observation",
@@ -146,8 +149,13 @@ def _find_forgotten(db: sqlite3.Connection) -> None:
                 JOIN dependent ON source_id = dependent.id)
             SELECT id FROM dependent""",
     )
-    answered = f"SELECT id FROM scratch.forget_requests WHERE message_id IN ({messages})"
-    _list_forgotten(db, "forget_request", answered)
+    made = f"""SELECT cycle_id FROM scratch.observations
+               WHERE id NOT IN ({_forgotten("observation")})"""
+    idle = f"SELECT id FROM scratch.cycles WHERE {in_deleted} AND id NOT IN ({made})"
+    _list_forgotten(db, "cycle", idle)
+    never_applied = f"withheld_at IS NULL AND cycle_id IN ({_forgotten('cycle')})"
+    requests = f"SELECT id FROM scratch.forget_requests WHERE message_id IN ({messages})"
+    _list_forgotten(db, "forget_request", f"{requests} OR {never_applied}")
     for kind in _KEYED:
         for field in kind.fields:
             if field.ref in ("observation", "memory") and not field.later:
@@ -155,18 +163,11 @@ def _find_forgotten(db: sqlite3.Connection) -> None:
                 _list_forgotten(
                     db, kind.type, f"SELECT id FROM scratch.{kind.table} WHERE {dependent}"
                 )
-    made = f"""SELECT cycle_id FROM scratch.observations
-               WHERE id NOT IN ({_forgotten("observation")})"""
-    idle = f"SELECT id FROM scratch.cycles WHERE {in_deleted} AND id NOT IN ({made})"
-    _list_forgotten(db, "cycle", idle)
     relations = _forgotten("relation")
-    _list_forgotten(
-        db,
-        "entity",
-        f"""SELECT id FROM scratch.entities
-            WHERE id IN ({_related(f"id IN ({relations})")})
-            AND id NOT IN ({_related(f"id NOT IN ({relations})")})""",
-    )
+    unnamed = f"""SELECT id FROM scratch.entities
+                  WHERE id IN ({_related(f"id IN ({relations})")})
+                  AND id NOT IN ({_related(f"id NOT IN ({relations})")})"""
+    _list_forgotten(db, "entity", unnamed)
 
 
 def _related(condition: str) -> str:
@@ -271,6 +272,9 @@ def _diverged(db: sqlite3.Connection, conversation_id: int) -> RefusedError:
 
 def _insert(db: sqlite3.Connection) -> int:
     """Insert the new rows, and return how many rows without a uid were left out."""
+    db.execute(
+        f"INSERT OR IGNORE INTO main.tombstones SELECT * FROM scratch.tombstones WHERE {_IS_GONE}"
+    )
     for kind in _KEYED:
         columns = ", ".join(["id", "uid", *(field.column for field in kind.fields)])
         db.execute(
@@ -282,7 +286,6 @@ def _insert(db: sqlite3.Connection) -> int:
         _insert_owned(db, table, "observation")
     for kind in _OWNED:
         _insert_owned(db, kind.table, kind.owner)
-    db.execute("INSERT OR IGNORE INTO main.tombstones SELECT * FROM scratch.tombstones")
     left_out = 0
     for kind in _OWNED:
         incomplete = f"scratch.{kind.table}_mapped WHERE NOT {_is_complete(kind.table)}"
@@ -363,9 +366,14 @@ _UPDATE_KNOWN = (
 
 
 def _merge_aliases(db: sqlite3.Connection) -> None:
-    """Add the aliases that entities have in the file."""
-    differing = """SELECT id, h.aliases, s.aliases FROM scratch.entities_mapped AS s
-              CROSS JOIN main.entities AS h USING (id) WHERE h.aliases <> s.aliases"""
+    """Add the aliases that entities have in the file.
+
+    Those of an entity about which something was left out may have been forgotten.
+    """
+    forgotten = _related(f"id IN ({_forgotten('relation')})")
+    differing = f"""SELECT id, h.aliases, s.aliases FROM scratch.entities_mapped AS s
+              CROSS JOIN main.entities AS h USING (id) WHERE h.aliases <> s.aliases
+              AND s.scratch_id NOT IN ({forgotten})"""
     merged: dict[int, list[str]] = {}
     for entity_id, current, imported in db.execute(differing).fetchall():
         aliases = merged.get(entity_id, json.loads(current))

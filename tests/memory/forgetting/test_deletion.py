@@ -40,9 +40,9 @@ def test_deleting_a_conversation_deletes_all_that_rests_on_it(life: Life) -> Non
 
 
 def test_what_the_model_kept_or_looked_up_of_it_is_deleted_too(life: Life) -> None:
-    """Memories that the model stored go, and tool rounds that reveal the conversation.
+    """Memories that the model stored in it go, and tool rounds that quote what goes.
 
-    What the user kept, and what the model kept elsewhere, stays.
+    What the user kept, and what the model kept or looked up elsewhere, stays.
     """
     elsewhere, here = life.talk(), life.talk()
     said = life.exchange(here, "My boy turned five, he is called Zebulon. Keep that in mind!")
@@ -57,17 +57,23 @@ def test_what_the_model_kept_or_looked_up_of_it_is_deleted_too(life: Life) -> No
     )
     life.compact(here)
     kept = life.remember("User has a son, Zebulon", "assistant")
-    known = life.remember("User's son has a mother called Xanthippe", "assistant")
+    life.remember("User's son has a mother called Xanthippe", "assistant")
     life.remember("Xanthippe is the mother of User's son", "user")
     life.remember("User is ok with cats", "assistant")
+    life.say(elsewhere, "Xanthippe is well.", "assistant", tool_rounds("recall", {}, "Xanthippe?"))
     hit = f"observation {son.id}, 2026-03-01: {son.content}"
     life.say(elsewhere, "He is five.", "assistant", tool_rounds("recall", {"query": "boy"}, hit))
     planned = [m.id for m in plan_deletion(life.db, here).memories if m.observation_id is None]
-    assert planned == [kept, known]
+    assert planned == [kept]
     delete_conversation(life.db, here, life.clock)
     assert held(life, "Zebulon") == []
+    assert life.db.execute("SELECT count(blocks) FROM messages").fetchone() == (1,)
     memories = [m.content for m in list_memories(life.db)]
-    assert memories == ["Xanthippe is the mother of User's son", "User is ok with cats"]
+    assert memories == [
+        "User's son has a mother called Xanthippe",
+        "Xanthippe is the mother of User's son",
+        "User is ok with cats",
+    ]
     assert life.state(mother) == "gone"
     assert life.broken() == []
 
