@@ -329,6 +329,7 @@ class OnRecord:
             so_far.usage,
             error,
             left_out=_is_left_out(prepared, so_far),
+            keeps_reply=prepared.has_complete_reply,
         )
 
     async def _use_tools(

@@ -84,6 +84,8 @@ class TurnResult:
     error: ModelError | None = None
     left_out: bool = False
     """True if the model refused the message: later requests omit it."""
+    keeps_reply: bool = False
+    """True if an earlier reply to the same message is complete: it stays."""
 
     @property
     def complete(self) -> bool:

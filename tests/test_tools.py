@@ -76,7 +76,9 @@ async def test_the_question_is_no_result_of_recall(tmp_path: Path, api: FakeApi)
         found = last_result(api)
         assert "My dentist is in Porto." in found
         assert "What is the code" not in found
-        assert "“dentisst” occurs nowhere; “dentist” was searched instead." in found.splitlines()
+        assert (
+            "“dentisst” occurs nowhere; “dentist” was searched for instead." in found.splitlines()
+        )
         api.enqueue("chat", call("recall", query="dentisst code"), "I do not know.")
         assert (await t.say("And now?")).message_id != asked.message_id
     assert "What is the code" in last_result(api)

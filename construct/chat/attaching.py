@@ -1,8 +1,8 @@
 """The files that a line names with `@`, read in threads while the line is typed.
 
 The line decides what is attached: deleting a word detaches its file, and a line that
-comes back brings its files with it. A path that was pasted or detached stays text as long
-as it stands in the line.
+comes back brings its files with it. A path that was pasted or detached stays text until
+the line is sent or cleared, even if undo or yank bring it back.
 """
 
 import asyncio
@@ -90,7 +90,7 @@ class Attaching:
         self._redraw = redraw
         self._files: dict[str, _File] = {}  # by path, the newest last
         self._pictures: dict[str, Attachment] = {}  # from the clipboard, by their word
-        self._plain: set[str] = set()  # paths in the line that stay text: pasted, or detached
+        self._plain: set[str] = set()  # paths that stay text: pasted, or detached
         self._offer: _Offer | None = None
         self._looking: asyncio.Task[None] | None = None
         self._offering: asyncio.Task[None] | None = None
@@ -102,13 +102,6 @@ class Attaching:
             self._looking = None
         if self._wanted(text):
             self._looking = asyncio.create_task(self._look_soon(text), name="attach")
-
-    def edited(self, text: str) -> None:
-        """Forget the pasted and detached paths that the line, pastes unfolded, has no longer."""
-        unquoted = text.replace('@"', "@")
-        self._plain = {path for path in self._plain if f"@{path}" in unquoted}
-        if self._offer and self._offer.pasted not in text:
-            self._offer = None
 
     def chips(self, text: str) -> list[Chip]:
         """Return a chip for each file of the line, newest last."""
@@ -135,6 +128,11 @@ class Attaching:
         plain = frozenset(self._plain)
         self._plain.clear()
         return plain
+
+    def cleared(self) -> None:
+        """Start a new line instead of one that was cleared."""
+        self._plain.clear()
+        self._offer = None
 
     def taken_back(self, plain: Iterable[str]) -> None:
         """Return to a line that was sent. `plain` is what `sent` returned for it."""

@@ -48,12 +48,12 @@ def _run(chatting: Coroutine[None, None, int]) -> int:
 async def _piped(opening: Opening, *, runs_commands: bool) -> int:
     chat = Chat(opening)
     dialogue = Dialogue(chat, PlainOutput(), runs_commands=runs_commands)
-    await _answer_all(chat, dialogue, read_lines(sys.stdin.fileno()), chat.finish)
+    await _answer_all(chat, dialogue, TypedLines(sys.stdin.fileno()), chat.finish)
     return ExitStatus.FAILED if dialogue.failed else ExitStatus.OK
 
 
 async def _on_dumb_terminal(opening: Opening) -> int:
-    lines = read_lines(sys.stdin.fileno())
+    lines = TypedLines(sys.stdin.fileno())
     out = DumbTerminalOutput(lines)
     out.say(greeting(opening, out.width))
     chat = Chat(opening, complain=out.notice)
@@ -93,23 +93,32 @@ async def _answer_all(
         await chat.close()
 
 
-async def read_lines(descriptor: int) -> AsyncIterator[str]:
-    """Yield lines as they arrive, without line ends and with broken UTF-8 replaced.
+class TypedLines(AsyncIterator[str]):
+    """Lines as they arrive, without line ends and with broken UTF-8 replaced.
 
-    A thread reads the descriptor directly. The program can exit while it waits, which it
-    could not if the thread waited inside a Python file object.
+    Waiting for one may be cancelled; the next call waits for the same line. A thread reads
+    the descriptor directly. The program can exit while it waits, which it could not if the
+    thread waited inside a Python file object.
     """
-    lines: asyncio.Queue[str | None] = asyncio.Queue()
-    room = threading.Semaphore(_LINES_AHEAD)
-    loop = asyncio.get_running_loop()
 
-    def put(line: str | None) -> None:
-        loop.call_soon_threadsafe(lines.put_nowait, line)
+    def __init__(self, descriptor: int) -> None:
+        self._lines: asyncio.Queue[str | None] = asyncio.Queue()
+        self._room = threading.Semaphore(_LINES_AHEAD)
+        loop = asyncio.get_running_loop()
 
-    threading.Thread(target=_read, args=(descriptor, put, room), name="stdin", daemon=True).start()
-    while (line := await lines.get()) is not None:
-        room.release()
-        yield line
+        def put(line: str | None) -> None:
+            loop.call_soon_threadsafe(self._lines.put_nowait, line)
+
+        reading = (descriptor, put, self._room)
+        threading.Thread(target=_read, args=reading, name="stdin", daemon=True).start()
+
+    async def __anext__(self) -> str:
+        line = await self._lines.get()
+        if line is None:
+            self._lines.put_nowait(None)  # the end stays the end
+            raise StopAsyncIteration
+        self._room.release()
+        return line
 
 
 def _read(descriptor: int, put: Callable[[str | None], None], room: threading.Semaphore) -> None:

@@ -124,7 +124,7 @@ class Prompt:
     def clear(self) -> None:
         """Empty the line."""
         self.buffer.reset()
-        self._forget_removed_paths()
+        self.attaching.cleared()
 
     @property
     def chips(self) -> list[Chip]:
@@ -260,19 +260,10 @@ class Prompt:
 
     def _text_changed(self, _: Buffer) -> None:
         if not self.question:
-            self._forget_removed_paths()
             self.attaching.watch(self.buffer.text)
         key = self.buffer.text.lower()
         if self.question and len(key) == 1 and key in self._answer_keys:
             self.answer(key)
-
-    def _forget_removed_paths(self) -> None:
-        """Forget the pasted and detached paths that are neither in the line nor in the draft.
-
-        While the line shows an earlier message, the draft waits below it.
-        """
-        draft = self.buffer._working_lines[-1]
-        self.attaching.edited(self._pastes.unfold(f"{self.buffer.text}\n{draft}"))
 
     def answer(self, text: str) -> None:
         """Answer the current question. An empty text declines it."""

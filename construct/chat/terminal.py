@@ -90,7 +90,7 @@ class TerminalOutput(Output):
         if self._reply is not None:
             self._held_notices.append(text)
             return
-        self._screen.print(self._drawn(Prose(f"· {text}", style="dim")), group=_NOTICES)
+        self._screen.print(self._drawn(Prose(f"· {printable(text)}", style="dim")), group=_NOTICES)
 
     def echo(self, text: str) -> None:
         """Print the user's line, shortened if it is long."""

@@ -300,8 +300,8 @@ def edit(
 
     env = environment(context)
     with env.context() as ctx:
+        word = forbidden_word(ctx, text)  # first: nothing is stored if the rules cannot be read
         edited = operation(ctx, parse_reference(reference), text)
-        word = forbidden_word(ctx, text)
     if edited.lost and not as_json:
         complain(lost_words(edited.lost, "`construct undo`"))
     if word is not None and not as_json:
@@ -351,8 +351,8 @@ def add(
     from construct.views.rules import forbidden_view
 
     with environment(context).context() as ctx:
+        word = forbidden_word(ctx, text)  # first: nothing is stored if the rules cannot be read
         kept = remember(ctx, text, category)
-        word = forbidden_word(ctx, text)
         data = memory_json(kept, ctx.clock)
     if word is not None and not as_json:
         complain(forbidden_view(word))

@@ -66,9 +66,9 @@ _BEFORE_DATE = re.compile(r"(?i)\b(?:on|by|until|till|since|for|before|after|due
 _MONTH_DAY = re.compile(
     rf"(?ia)\b{_MONTH}\b\.?\s+(?:the\s+)?{_DAY}(?![\w:%/]|\.\d|\s*[ap]\.?m\b)(?:\s?(?:-|–|to)\s?\d{{1,2}}\b)?{_YEAR}"
 )
-# 5 March, 5th–7th of March, fifth of March of 2027
+# 5 March, 5–7 March, 5th–7th of March, fifth of March of 2027
 _DAY_MONTH = re.compile(
-    rf"(?ia)(?<![\w:/.-]){_DAY}(?:\s?[-–]\s?\d{{1,2}})?\.?\s+(?P<of>of\s+)?{_MONTH}\b(?!['’])\.?{_YEAR}"
+    rf"(?ia)(?<![\w:/.-]){_DAY}(?:\s?[-–]\s?\d{{1,2}}(?:st|nd|rd|th)?)?\.?\s+(?P<of>of\s+)?{_MONTH}\b(?!['’])\.?{_YEAR}"
 )
 # "I ran twice in five days", "my best in two weeks": a length of time, not a day to come.
 _LASTING = re.compile(
@@ -99,8 +99,11 @@ _YEAR_WORD_BEFORE = re.compile(rf"{_YEAR_WORD.pattern},?\s+(?:on\s+)?(?:the\s+)?
 
 # "Friday, " before "13 March"
 _BEFORE_EXACT_DAY = re.compile(r"(?i)\w+(?:,?\s+|\s*\()(?:the\s+)?")
-# "I moved it from the 6th to " before "the 13th"
-_MOVED = re.compile(r"(?i)\b(?:mov|postpon|push|shift|reschedul|chang|delay)\w*\b")
+# "I moved it from the " before "6th to the 13th", "I moved my " before "Friday class to Monday"
+_MOVED_FROM = re.compile(
+    r"(?i)\b(?:moved|postponed|pushed|shifted|rescheduled|changed|delayed)\b"
+    r"(?:(?:\s+[\w'’]+){0,6}?\s+from(?:\s+the)?|\s+(?:my|our|the|his|her|their))\s+$"
+)
 _MOVED_TO = re.compile(r"(?i)\b(?:to|until|till)\s+(?:(?:the|this|next)\s+)?$")
 
 _PAST_FORMS = (
@@ -146,7 +149,7 @@ def referenced_date(text: str, base: date) -> date | None:
 def mentioned_days(text: str, base: date) -> list[date]:
     """Return the days that a sentence mentions, the most exact first.
 
-    "Friday 13 March" is one day, and what is moved from one day to another is on the other.
+    "Friday 13 March" is one day, and what is moved from one date to another is on the other.
     """
     text = text[:_MAX_CHARACTERS]
     mentions: list[DayMention] = []
@@ -174,7 +177,8 @@ def _gives_way(mention: DayMention, later: DayMention, text: str) -> bool:
     if not _MOVED_TO.search(text[max(mention.start, later.start - _LONGEST_LEAD) : later.start]):
         return False
     clause_start, clause_end = _clause(text, mention.start, mention.start)
-    return later.start < clause_end and bool(_MOVED.search(text, clause_start, mention.start))
+    lead = text[clause_start : mention.start]
+    return later.start < clause_end and bool(_MOVED_FROM.search(lead))
 
 
 def in_past(text: str) -> bool:

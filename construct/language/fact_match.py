@@ -14,11 +14,15 @@ from construct.language.dates import in_past
 from construct.language.index_words import stem
 from construct.language.terms import carries_meaning, content_words, opening_names, terms
 from construct.language.wordlists import MONTHS, WEEKDAYS, word_set
-from construct.language.words import CJK, words
+from construct.language.words import words
 
 # A run of Chinese, Japanese or Korean characters, most of them words or parts of words.
 _CJK_RUN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
-_IN_WORD = rf"[^\W{CJK}]"
+# A letter or digit of a script that puts spaces between words and joins no prefixes to
+# them. From Hebrew (U+0590) on, most scripts do not.
+_LETTER = re.compile("[^\\W_\u0590-\U0010ffff]")
+_ENDING = 2
+"""Letters that an inflected form may have at its end, as "Annas" has."""
 _MIN_LETTERS = 4
 """Shorter words say too little to recognise a fact by."""
 _ABBREVIATIONS = (name[:3] for name in (*MONTHS, *WEEKDAYS))
@@ -157,12 +161,16 @@ def _analyse_fact(fact: str) -> _Fact:
 
 
 def _has_phrase(text: str, phrase: str) -> bool:
-    """Return whether a text contains a phrase that neither begins nor ends within a word."""
+    """Return whether a text contains a phrase; if it is one word, with another ending at most.
+
+    "Ana" is not in "bananas", "Anna" is in "Annas".
+    """
     if not phrase or phrase not in text:
         return False
-    before = rf"(?<!{_IN_WORD})" if re.match(_IN_WORD, phrase[0]) else ""
-    after = rf"(?!{_IN_WORD})" if re.match(_IN_WORD, phrase[-1]) else ""
-    return bool(re.search(before + re.escape(phrase) + after, text))
+    if " " in phrase or not all(map(_LETTER.match, phrase)):
+        return True
+    word = re.compile(f"(?<!{_LETTER.pattern}){phrase}(?!{_LETTER.pattern}{{{_ENDING + 1}}})")
+    return bool(word.search(text))
 
 
 def _plain(text: str) -> str:

@@ -41,7 +41,7 @@ class Period:
 
 
 def _day_in(year: int, month: int, day: int) -> date:
-    """Return a day of a year, on 28 February for 29 February of a common year."""
+    """Return the date of a day in a year: 28 February for a 29 February that it lacks."""
     return date(year, month, min(day, calendar.monthrange(year, month)[1]))
 
 

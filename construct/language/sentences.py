@@ -12,8 +12,10 @@ _FENCED = re.compile(
 # The line that stands for an attachment: [image: cat.png]
 _ATTACHMENT = re.compile(r"\[(?:image|pdf|text): [^\[\]]+\]")
 _MAIL_HEADER = (
-    r"(?:From|To|Cc|Bcc|Date|Sent|Subject|Reply-To|Von|An|Datum|Gesendet|Betreff|De|À|Para|Data|"
-    r"Fecha|Enviado|Envoyé|Assunto|Asunto|Objet|Da|Inviato|Oggetto|Van|Aan|Verzonden|Onderwerp)"
+    r"(?:From|To|Cc|Bcc|Date|Sent|Subject|Reply-To|Received|Delivered-To|Return-Path|Message-ID|"
+    r"MIME-Version|Von|An|Datum|Gesendet|Betreff|De|À|Para|Data|Fecha|Enviado|Envoyé|Assunto|"
+    r"Asunto|Objet|Da|Inviato|Oggetto|Van|Aan|Verzonden|Onderwerp|Fra|Til|Emne|Sendt|Dato|Från|"
+    r"Till|Ämne|Skickat|Od|Do|Temat|Wysłano)"
 )
 # A pasted e-mail begins with header lines: "From: Ana", then "To: Ben".
 _MAIL = re.compile(rf"^{_MAIL_HEADER} ?: .+\n{_MAIL_HEADER} ?: ", re.MULTILINE)

@@ -123,7 +123,7 @@ def choose_models(settings: Settings) -> Models:
     if provider is Provider.NOTEBOOK:
         chosen = _Chosen(Notebook())
     elif provider is Provider.LOCAL:
-        chosen = _Chosen(_local_model(settings))
+        chosen = _Chosen(_local_model(settings, settings.context_window))
     else:
         chosen = _server_model(settings, settings.model, "CONSTRUCT_MODEL")
     main = chosen.model
@@ -236,7 +236,7 @@ def _is_anthropics(base_url: str | None) -> bool:
     return base_url is None or host == "api.anthropic.com"
 
 
-def _local_model(settings: Settings) -> "LocalModel":
+def _local_model(settings: Settings, context_window: int | None = None) -> "LocalModel":
     from construct.installation import this_installation
 
     if settings.local_model is None:
@@ -252,7 +252,7 @@ def _local_model(settings: Settings) -> "LocalModel":
     from construct.llm.local_model import LocalModel
 
     try:
-        return LocalModel(settings.local_model, settings.context_window)
+        return LocalModel(settings.local_model, context_window)
     except NotConfiguredError as error:
         raise UsageError(str(error)) from error
 

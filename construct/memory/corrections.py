@@ -7,8 +7,9 @@ from datetime import date
 from construct.clock import Clock, to_text
 from construct.errors import ConstructError, UsageError
 from construct.language.dates import in_past, mentioned_days
-from construct.language.named_periods import named_periods
+from construct.language.named_periods import month_number, named_periods
 from construct.language.terms import opening_names, terms
+from construct.language.wordlists import MONTHS
 from construct.language.words import normal_form, tokens, words
 from construct.memory.promotion import promote
 from construct.memory.shown.lines import line_tokens
@@ -20,6 +21,11 @@ from construct.vocabulary import Replacement, Settled, Stance
 
 # " (done)" in "Dentist (done)", and " (moved to 2026-03-05)"
 _REMARK = re.compile(r" \((?:done|cancelled|moved to [0-9-]+)\)$")
+# "in June", "by 2027"; not "booked in June"
+_MONTH_ALONE = re.compile(
+    rf"(?i)(?<!ed )\b(?:in|until|till|by|next)\s+({'|'.join(MONTHS)})\b(?!\s+\d)"
+)
+_YEAR_ALONE = re.compile(r"(?i)(?<!ed )\b(?:in|until|till|by)\s+(20\d\d)\b")
 
 
 def edit(db: sqlite3.Connection, observation_id: int, text: str, clock: Clock) -> int:
@@ -156,59 +162,61 @@ def in_force(db: sqlite3.Connection, observation_id: int) -> Observation:
 def _day_meant(old: Observation, content: str, today: date) -> str | None:
     """Return the day, month or year that the new text refers to.
 
-    That is the old one, unless the new text names another. One that the old text named too
-    is another only if the new text leaves the old one out. Words such as "on Friday" that
-    the old text had too keep their meaning from then.
+    That is the old one, unless the new text names another. A day that the old text named
+    too is another one only if the new text leaves the old day out. Words such as "on
+    Friday" that the old text had too keep their meaning from then.
     """
     observed_on = date.fromisoformat(old.observation_date)
     old_day = old.referenced_date
-    read_as_then = _named(content, observed_on, old_day)
-    if old_day and any(old_day.startswith(when) for when in read_as_then):
+    new_days = _days_in(content, today)
+    if not new_days:
+        return _period_meant(old, content, today)
+    if old_day in _days_in(content, observed_on):
         return old_day
-    of_old_text = _named(old.content, observed_on, old_day)
-    known = (*of_old_text, *_named(old.content, today, old_day))
-    new = _named(content, today, old_day)
-    if others := [when for when in new if when not in known]:
+    days_of_old_text = _days_in(old.content, observed_on)
+    known_days = (*days_of_old_text, *_days_in(old.content, today))
+    if others := [day for day in new_days if day not in known_days]:
         return others[0]
-    if new and old_day in of_old_text:
+    if old_day in days_of_old_text:
         # The new text leaves the old day out, and names another that the old text named too.
-        kept = [when for when in read_as_then if when in of_old_text]
-        return (kept or new)[0]
+        kept = [day for day in _days_in(content, observed_on) if day in days_of_old_text]
+        return (kept or new_days)[0]
     return old_day
 
 
-def _named(text: str, written_on: date, old_day: str | None) -> list[str]:
-    """Return the days that a text names; if there are none, its months, or else its years.
+def _days_in(text: str, today: date) -> list[str]:
+    """Return the days that a text written on `today` mentions."""
+    return [day.isoformat() for day in mentioned_days(text, today)]
 
-    A month without a year counts only in place of an old day, and a year only in place of
-    a year: elsewhere, "in June" or "2019" may be no date of the fact.
+
+def _period_meant(old: Observation, content: str, today: date) -> str | None:
+    """Return the month or year that the new text, which names no day, refers to.
+
+    "In June" is the next June, or the last one if the text is in the past tense. It does
+    not replace the day of a plan then: "User has booked it in June".
     """
-    if days := mentioned_days(text, written_on):
-        return [day.isoformat() for day in days]
-    months: list[str] = []
-    years: list[str] = []
-    for period in named_periods(text):
-        first, length = period.first, (period.last - period.first).days
-        if length > 31 and old_day and len(old_day) == 4:
-            years.append(f"{first.year:04}")
-        elif 0 < length < 31 and not period.yearly:
-            months.append(first.isoformat()[:7])
-        elif 0 < length < 31 and old_day:
-            months.append(_month_meant(first.month, written_on, old_day))
-    return months or years
+    old_time = old.referenced_date
+    months = [month for month in _months_in(content) if month not in _months_in(old.content)]
+    if old_time is None:
+        return next((month for month in months if month >= f"{today:%Y-%m}"), None)
+    if others := [month for month in months if month != old_time[:7]]:
+        return others[0]
+    is_past = in_past(content)
+    if is_past and old.stance == Stance.PLANNED:
+        return old_time
+    if len(old_time) > 4 and (named := _MONTH_ALONE.search(content)):
+        month = month_number(named[1])
+        if old_time[5:7] == f"{month:02}":
+            return old_time
+        years_later = int(not is_past and month < today.month)
+        years_before = int(is_past and month > today.month)
+        return f"{today.year + years_later - years_before:04}-{month:02}"
+    if len(old_time) == 4 and (named := _YEAR_ALONE.search(content)):
+        return named[1] if named[1] >= min(old_time, f"{today:%Y}") else old_time
+    return old_time
 
 
-def _month_meant(month: int, written_on: date, old_day: str) -> str:
-    """Return the month meant by "in June".
-
-    It is the old one if that is a June. Else it is the next June if the old day is ahead,
-    and the last one if it is past.
-    """
-    if old_day[5:7] == f"{month:02}":
-        return old_day[:7]
-    year = written_on.year
-    if old_day >= written_on.isoformat()[: len(old_day)]:
-        year += month < written_on.month
-    else:
-        year -= month > written_on.month
-    return f"{year:04}-{month:02}"
+def _months_in(text: str) -> list[str]:
+    """Return the months with a year that a text names without a day, as `2026-03`."""
+    months = [p for p in named_periods(text) if not p.yearly and 0 < (p.last - p.first).days < 31]
+    return [p.first.isoformat()[:7] for p in months]

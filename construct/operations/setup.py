@@ -238,7 +238,7 @@ def _overriding(current: Settings, choice: ModelChoice) -> str | None:
     if not (choice.is_model_only or current.is_chosen_by_setup):
         return CREDENTIALS_ELSEWHERE
     provider = Provider(choice.settings.get("CONSTRUCT_PROVIDER", Provider.ANTHROPIC))
-    if named_provider(current) is not provider:
+    if current.provider not in {"auto", provider}:
         return "CONSTRUCT_PROVIDER"
     if provider is Provider.ANTHROPIC and current.model not in {None, choice.model}:
         return "CONSTRUCT_MODEL"

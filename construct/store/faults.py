@@ -92,6 +92,6 @@ def damaged_error(path: Path | str, *, untouched: bool = False) -> DatabaseUnusa
     return DatabaseUnusableError(
         f"The database {path} is damaged{detail}.\n"
         "Restore a backup, or recover what is readable into a new file "
-        "(`sqlite3 FILE .recover | sqlite3 NEW`, with the sqlite3 of https://sqlite.org: that of "
-        "Debian, for one, cannot recover) and name that file with --db."
+        "(`sqlite3 FILE .recover | sqlite3 NEW`, with the sqlite3 from https://sqlite.org; "
+        "Debian's, for one, cannot run .recover) and name that file with --db."
     )

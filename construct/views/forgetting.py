@@ -12,6 +12,7 @@ from rich.text import Text
 from construct.memory.forgetting import ForgetPlan, Forgotten
 from construct.memory.undo import Undone
 from construct.operations.forgetting import ForgetQuestion, Undo
+from construct.store.forget_requests import ForgetRequest
 from construct.store.records import Cycle, Message, Observation
 from construct.text import one_line, shorten
 from construct.views.memory import and_more, memory_table, observation_json, observation_table
@@ -105,7 +106,7 @@ def forgotten_view(forgotten: Forgotten) -> str:
 def forget_request_view(question: ForgetQuestion, today: date) -> RenderableType:
     """Return what the user asked to forget, and all that would be deleted along with it."""
     lines = ["You asked for this to be forgotten. It is withheld from the model:"]
-    lines += [f"  “{shorten(request.words, _QUOTE_LENGTH)}”" for request in question.requests]
+    lines += map(_request_line, question.requests)
     parts: list[RenderableType] = [Text("\n".join(lines))]
     if question.deleted or question.memories:
         parts.append(Text("Forgetting it for good also deletes:"))
@@ -117,6 +118,12 @@ def forget_request_view(question: ForgetQuestion, today: date) -> RenderableType
         parts.append(Text("Forgetting it for good deletes every word of these:"))
         parts.append(_message_quotes(question.emptied))
     return Group(*parts)
+
+
+def _request_line(request: ForgetRequest) -> str:
+    is_message = request.message_id is not None
+    name = f"message:{request.message_id}" if is_message else str(request.observation_id)
+    return f"  {name}  “{shorten(request.words, _QUOTE_LENGTH)}”"
 
 
 def undo_plan_view(plan: Undo, today: date) -> RenderableType:

@@ -101,9 +101,10 @@ def _message_view(trace: MessageTrace, clock: Clock) -> RenderableType:
     tree = Tree(_message(trace.message, clock), guide_style="dim")
     for o in trace.observations:
         tree.add(_observation(o))
+    files = _attachment_lines(trace.attachments)
     if trace.observations:
-        return tree
-    return Group(tree, Text("Nothing that is remembered comes from it.", style="dim"))
+        return Group(tree, *files)
+    return Group(tree, *files, Text("Nothing that is remembered comes from it.", style="dim"))
 
 
 def _memory_view(trace: MemoryTrace, clock: Clock) -> RenderableType:

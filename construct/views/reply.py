@@ -19,6 +19,8 @@ def why_broken(result: TurnResult) -> str:
     Names the shell's commands; the chat replaces them with its own.
     """
     if result.error is not None:
+        if result.keeps_reply:
+            return with_note(str(result.error), "The earlier reply stays.")
         is_too_large = isinstance(result.error, ContextOverflowError)
         note = _MESSAGE_IS_TOO_LARGE if is_too_large else _MESSAGE_IS_KEPT
         return with_note(str(result.error), note)

@@ -148,7 +148,7 @@ def saved_text(saved: SavedChoice, *, with_advice: bool) -> str:
         )
     elif saved.overridden_by is not None:
         lines.append(
-            f"{saved.overridden_by} in the environment or .env takes precedence. "
+            f"{saved.overridden_by} in the environment, .env or config.env takes precedence. "
             "Remove it to use this choice."
         )
     if with_advice and saved.advice:

@@ -12,9 +12,7 @@ def imported_text(imported: Imported) -> str:
     noun = "entry" if report.source == "construct" else "message"  # or a row of an export
     known = f" Already here: {counted(report.known, noun)}." if report.known else ""
     left_out = counted(report.left_out, noun)
-    forgotten = (
-        f" Left out because you forgot or deleted it here: {left_out}." if report.left_out else ""
-    )
+    forgotten = f" Forgotten or deleted here, so left out: {left_out}." if report.left_out else ""
     if not (report.messages or report.conversations or report.observations or report.memories):
         return (
             f"Nothing new.{known}{forgotten}"

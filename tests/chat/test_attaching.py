@@ -204,10 +204,10 @@ async def test_a_pasted_path_is_offered(settings: Settings, sent: Sent, folder: 
     assert sent == [("see @cat.png", [])]
 
 
-async def test_a_path_stays_text_as_long_as_it_stands_in_the_line(
+async def test_a_path_stays_text_until_the_line_is_sent_or_cleared(
     settings: Settings, sent: Sent
 ) -> None:
-    """Typed again, a path that was detached or pasted attaches its file."""
+    """Whatever brings it back, a path that was detached or pasted attaches nothing by itself."""
     async with seated(settings) as seat:
         seat.type("hello\r")
         await seat.see("You said")
@@ -225,7 +225,11 @@ async def test_a_path_stays_text_as_long_as_it_stands_in_the_line(
         await seat.see("› see @cat.png")
         await asyncio.sleep(0.2)
         assert CHIP not in seat.screen.text
-        seat.type("\x15see @cat.png")
+        seat.type("\x15what is this? \x19")
+        await seat.see("› what is this? see @cat.png")
+        await asyncio.sleep(0.2)
+        assert CHIP not in seat.screen.text
+        seat.type("\x03see @cat.png")
         await seat.see(CHIP)
         assert "Tab attaches" not in seat.screen.text
         seat.type(" \x1b[200~and @cat.png\x1b[201~")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from construct.chat.line_mode import read_lines, run_piped
+from construct.chat.line_mode import TypedLines, run_piped
 from construct.config import Settings
 from construct.errors import NotConfiguredError, NotFoundError, UsageError
 from construct.operations.opening import open_chat
@@ -280,7 +280,7 @@ def test_ctrl_c_while_another_program_holds_the_file(api: FakeApi, settings: Set
 async def test_lines_of_any_length_and_in_pieces() -> None:
     """Lines are given as soon as they are whole, however their bytes are cut."""
     reading, writing = os.pipe()
-    lines = read_lines(reading)
+    lines = TypedLines(reading)
     os.write(writing, "é".encode()[:1])
     os.write(writing, "é".encode()[1:] + b"a\nb")
     assert await anext(lines) == "éa"
@@ -296,7 +296,7 @@ async def test_lines_of_any_length_and_in_pieces() -> None:
 async def test_what_cannot_be_read_ends_the_lines(tmp_path: Path) -> None:
     """Such as a folder, or a terminal that is gone."""
     reading = os.open(tmp_path, os.O_RDONLY)
-    assert [line async for line in read_lines(reading)] == []
+    assert [line async for line in TypedLines(reading)] == []
     os.close(reading)
 
 
@@ -304,7 +304,7 @@ async def test_reading_does_not_run_away() -> None:
     """No more than a few lines are read before they are wanted."""
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
-    lines = read_lines(reading)
+    lines = TypedLines(reading)
     os.write(writing, b"x\n")
     await anext(lines)
     written = 0

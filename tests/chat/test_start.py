@@ -126,6 +126,12 @@ def test_a_dumb_terminal(api: FakeApi, env: dict[str, str]) -> None:
         terminal.see("You said")
         terminal.type("/rename Tea\n")
         terminal.see("is now called Tea")
+        terminal.type("/conversations delete 1\n")
+        terminal.see("[y/N]")
+        terminal.type("\x03")
+        terminal.see("interrupted")
+        terminal.type("/rename Coffee\n")
+        terminal.see("is now called Coffee")
         terminal.type("\x04")
         assert terminal.wait() == 0
         assert "\x1b" not in terminal.screen.raw

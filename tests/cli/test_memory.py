@@ -626,7 +626,7 @@ def test_search_says_which_spelling_it_searched(program: Program, life: Life) ->
     life.db.close()
     lines = program.run("memory", "search", "dentisst").stdout.splitlines()
     assert "The dentist in Porto has moved" in lines[0]
-    assert "“dentisst” occurs nowhere; “dentist” was searched instead." in lines
+    assert "“dentisst” occurs nowhere; “dentist” was searched for instead." in lines
     assert [hit["match"] for hit in program.json("memory", "search", "dentisst")] == ["respelt"]
     assert program.run("memory", "search", "qwertz").stdout == "Nothing was found.\n"
 

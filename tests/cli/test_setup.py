@@ -117,7 +117,7 @@ def test_another_model_counts_beside_credentials_in_the_environment(
     assert "precedence" not in done.stdout
     named = mine | {"CONSTRUCT_MODEL": "other"}
     done = program.run("setup", "--use", "claude-sonnet-5-5", more=named)
-    assert "CONSTRUCT_MODEL in the environment or .env takes precedence" in done.stdout
+    assert "CONSTRUCT_MODEL in the environment, .env or config.env takes precedence" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,9 @@ def test_a_model_or_a_provider_set_elsewhere_comes_first(
         options, more = ["--server", api.url, "--key", "-"], {}
     done = program.run("setup", "--use", "big", *options, stdin="sk\n", more={name: value, **more})
     assert "big: Hello!" in done.stdout
-    assert (f"{name} in the environment or .env takes precedence" in done.stdout) == overrides
+    assert (
+        f"{name} in the environment, .env or config.env takes precedence" in done.stdout
+    ) == overrides
 
 
 @pytest.mark.parametrize(

@@ -287,9 +287,7 @@ def test_what_was_forgotten_here_stays_forgotten_and_is_counted(lived: Program) 
     observation = lived.json("memory", "list")[0]["id"]
     assert lived.run("memory", "forget", str(observation), "--words", "--yes").returncode == 0
     said = lived.run("import", "earlier.jsonl").stdout
-    assert re.search(
-        r"Nothing new\..* Left out because you forgot or deleted it here: \d+ entr", said
-    )
+    assert re.search(r"Nothing new\..* Forgotten or deleted here, so left out: \d+ entr", said)
 
 
 def test_a_deleted_conversation_does_not_come_back(tmp_path: Path) -> None:
@@ -301,7 +299,7 @@ def test_a_deleted_conversation_does_not_come_back(tmp_path: Path) -> None:
     assert program.run("conversations", "delete", str(gone["id"]), "--yes").returncode == 0
     lines = program.run("export").stdout
     said = program.run("import", life).stdout
-    assert re.search(r"Nothing new\..* because you forgot or deleted it here: \d+ entries", said)
+    assert re.search(r"Nothing new\..* Forgotten or deleted here, so left out: \d+ entries", said)
     assert program.run("export").stdout == lines
     assert len(program.json("conversations", "list")) == len(others)
     assert gone["title"] not in lines
@@ -324,5 +322,5 @@ def test_what_has_no_messages_does_not_come_back(
     assert program.run("export", "-o", "earlier.jsonl").returncode == 0
     assert len(program.json(*listed)) == 1
     assert program.run(*deletion, "--yes").returncode == 0
-    assert "Nothing new. Left out" in program.run("import", "earlier.jsonl").stdout
+    assert "Nothing new. Forgotten or deleted here" in program.run("import", "earlier.jsonl").stdout
     assert program.json(*listed) == []

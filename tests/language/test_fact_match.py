@@ -22,6 +22,11 @@ CODE = "User's locker code at the gym is 4471"
         ("用户住在上海，喜欢猫", "用户住在上海"),
         ("我喜欢猫", "猫"),
         ("Call Ana.", "Ana"),
+        ("Annas cat", "Anna"),
+        ("_hunter2_", "hunter2"),
+        ("หมอบอกว่าฉันแพ้ถั่วลิสงนะคะ", "ฉันแพ้ถั่วลิสง"),
+        ("لكنني قلت وأنا مصاب بالسكري", "أنا مصاب بالسكري"),
+        ("הרופא יודע שאני חולה בסוכרת", "אני חולה בסוכרת"),
     ],
 )
 def test_a_text_says_a_fact_in_other_words(text: str, fact: str) -> None:

@@ -76,6 +76,7 @@ def test_sentences_are_pieces_of_the_text_in_order(text: str) -> None:
         ("I > you", ["I > you"]),
         ("Read:\nFrom: Ana\nTo: Ben\nI quit.", ["Read:"]),
         ("Von: Ana\nBetreff: Urlaub\nIch kündige.", []),
+        ("Fra: Ana\nSendt: mandag\nTil: Ben\n\nJeg flytter.", []),
         ("Allergy: nuts\nDoctor: Ana\nI run.", ["Allergy: nuts", "Doctor: Ana", "I run."]),
     ],
 )

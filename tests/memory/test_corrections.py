@@ -93,6 +93,15 @@ def test_an_edit_supersedes_and_inserts_in_one_cycle(life: Life) -> None:
         ("Ana flies to Rome", "2027-05-03", "Ana flies to Oslo in May", "2027-05-03"),
         ("Ana flies to Rome in 2026", "2026", "Ana flies to Rome in 2027", "2027"),
         ("Ana flies to Rome", "2026-05", "Ana takes the 2019 car to Rome", "2026-05"),
+        ("Ana moves to Porto in March", "2026-01", "Ana moves to Porto in June", "2026-06"),
+        (
+            "Ana flies in May 2026",
+            "2026-05",
+            "Ana flies in July 2026 instead of in May 2026",
+            "2026-07",
+        ),
+        ("Ana meets Rui", "2026-05-05", "Ana meets a friend of June", "2026-05-05"),
+        ("Ana retires in 2040", "2040", "Ana leaves the firm founded in 2001", "2040"),
     ],
     ids=[
         "another day",
@@ -115,6 +124,10 @@ def test_an_edit_supersedes_and_inserts_in_one_cycle(life: Life) -> None:
         "the same month without a year",
         "another year",
         "a number that is no year of it",
+        "a passed plan, put off",
+        "a month instead of another",
+        "a name that is a month",
+        "the year of something else",
     ],
 )
 def test_the_day_follows_the_words(

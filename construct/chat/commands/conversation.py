@@ -62,7 +62,7 @@ async def new(chat: Chat, out: Output, argument: str) -> None:
     choices=choose(("all", "every conversation"), ("delete", "delete one for good")),
 )
 async def conversations(chat: Chat, out: Output, argument: str) -> None:
-    """Lists the latest conversations, newest first; /conversations all lists every one.
+    """Lists the latest conversations, most recently used first; /conversations all lists every one.
 
     /conversations delete ID deletes one for good, with what was learned from it. It shows
     what will be deleted, then asks, unless you add --yes.

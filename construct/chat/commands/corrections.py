@@ -39,11 +39,12 @@ async def edit(chat: Chat, out: Output, argument: str) -> None:
         old = await chat.run(memory.correctable, reference)
         out.prefill(f"/edit {old.id} {old.content}")
         return
+    word = await chat.run(forbidden_word, text)
     edited = await chat.run(memory.edit, reference, text)
     _show(chat, out, edited.observation)
     if edited.lost:
         out.say(lost_words(edited.lost, "/undo"))
-    if word := await chat.run(forbidden_word, text):
+    if word:
         out.say(forbidden_view(word))
 
 
@@ -167,6 +168,6 @@ async def ask_about_withheld(chat: Chat, out: Output) -> None:
         else:
             await chat.run(forgetting.leave_withheld, question)
             out.say(
-                "It stays withheld. /undo gives it back; /forget ID deletes it (/memory shows"
-                " the ID)."
+                "It stays withheld. /undo gives it back; /forget ID --words deletes it "
+                "(the ID is above)."
             )

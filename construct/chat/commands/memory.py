@@ -112,10 +112,11 @@ async def remember(chat: Chat, out: Output, argument: str) -> None:
     if not argument:
         raise UsageError("Usage: /remember TEXT")
     chat.refuse_in_private()
+    word = await chat.run(operations.forbidden_word, argument)
     kept = (await chat.run(memory.remember, argument)).memory
     chat.shown = ("memory", kept.id)
     out.say(f"Kept as memory:{kept.id}: {kept.content}")
-    if word := await chat.run(operations.forbidden_word, argument):
+    if word:
         out.say(forbidden_view(word))
 
 

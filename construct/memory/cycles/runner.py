@@ -214,7 +214,7 @@ class CycleRunner:
         job: CycleJob[Batch, Found, Result],
         cycle: RunningCycle[Batch],
     ) -> None:
-        if cycle.has_ended:  # cancelled while it ended, which is done to the end
+        if cycle.has_ended:  # cancelled while it was being stored, which runs to completion
             return
         with transaction(db):
             self._finish(db, job, cycle, Outcome(status=CycleStatus.ABANDONED))

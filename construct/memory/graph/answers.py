@@ -24,11 +24,11 @@ _USER_WORDS = re.compile(
 """Words for the user in memories: observations write "User", people write "I"."""
 
 _MAX_NAME = 80
-"""The most characters of a name. Longer ones are not read."""
+"""The most characters a name may have. Longer ones are not read."""
 _MAX_PREDICATE = 40
-"""The most characters of a predicate. Relations with a longer one are not read."""
+"""The most characters a predicate may have. Relations with a longer one are not read."""
 _MAX_TYPE = 30
-"""The most characters of an entity's type. Longer ones are cut."""
+"""The most characters an entity's type may have. Longer ones are cut."""
 
 # The field that lists aliases: "also: Bob, Bobby"
 _ALSO = re.compile(r"also\b:? ?", re.IGNORECASE)

@@ -56,7 +56,7 @@ class Respelt:
     searched: str
 
     def __str__(self) -> str:
-        return f"“{self.typed}” occurs nowhere; “{self.searched}” was searched instead."
+        return f"“{self.typed}” occurs nowhere; “{self.searched}” was searched for instead."
 
 
 def respell(

@@ -148,10 +148,11 @@ class _Reader:
                 self._read_exported(zipped(self.path, self._advance))
             return
         blank_lines = 0  # harmless before a document
+        first = first.removeprefix(BOM_UTF8)
         while first.endswith(b"\n") and not first.strip(_SPACE):
             first, blank_lines = file.readline(_FIRST_BYTES), blank_lines + 1
-        _refuse_unsupported(first)
         first = first.removeprefix(BOM_UTF8)
+        _refuse_unsupported(first)
         if _is_document(first):
             start = b"\n" * blank_lines + first
             self._read_exported(conversations(start, file, self._advance))
@@ -257,7 +258,7 @@ def _refuse_unsupported(first: bytes) -> None:
     for beginning, (why, advice) in _UNSUPPORTED.items():
         if first.startswith(beginning):
             raise RefusedError("", why, advice)
-    start = first.removeprefix(BOM_UTF8).strip(_SPACE)
+    start = first.strip(_SPACE)
     if start and not start.startswith((b"{", b"[")):
         raise unknown_format()
 
@@ -265,10 +266,12 @@ def _refuse_unsupported(first: bytes) -> None:
 def _is_document(first: bytes) -> bool:
     """Return whether a file is one JSON document rather than lines, by its first line.
 
-    Such a line begins a list, or an object that continues on the next line.
+    Such a line begins a list, or an object that continues on the next line. A comma after
+    a whole object does not continue it.
     """
     start = first.strip(_SPACE)
-    goes_on = first.endswith(b"\n") and start.endswith((b"{", b"[", b","))
+    goes_on = start.endswith((b"{", b"[", b",")) and not start.endswith(b"},")
+    goes_on = goes_on and first.endswith(b"\n")
     return start.startswith(b"[") or (start.startswith(b"{") and goes_on)
 
 

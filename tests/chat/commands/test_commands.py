@@ -505,7 +505,7 @@ async def test_recall_says_what_else_it_searched(
     """And what its marks mean."""
     async with talking(settings) as dialogue:
         found = await shown(dialogue, "/recall sisster", capsys)
-        assert "“sisster” occurs nowhere; “sister” was searched instead." in found.splitlines()
+        assert "“sisster” occurs nowhere; “sister” was searched for instead." in found.splitlines()
         assert "respelt: has a word with a similar spelling" in found.splitlines()
         loose = await shown(dialogue, "/recall Rosa wheels repair", capsys)
         assert (

@@ -191,6 +191,11 @@ async def test_what_failed_goes_along_until_it_is_dropped(
             assert ("stays stored" in dropped) is not private
             assert "Wrongheaded" not in await shown(dialogue, "/context full", capsys)
         await dialogue.run_line("/private off")
+        api.heal()
+        await dialogue.run_line("Hello.")
+        api.fail("chat", faults.http(401))
+        await dialogue.run_line("/retry")
+        assert capsys.readouterr().err.endswith("\nThe earlier reply stays.\n")
         assert "left out of requests: dropped" in await shown(dialogue, "/history", capsys)
 
 
