@@ -149,7 +149,7 @@ def _read(path: Path, name: str) -> bytes:
             data = _read_up_to(file, name, before.st_size)
             after = os.fstat(descriptor)
     except FileNotFoundError:
-        raise AttachmentError(f"There is no file {name}. Check its path.") from None
+        raise AttachmentError(f"There is no file {path}. Check its path.") from None
     except PermissionError:
         raise AttachmentError(f"{name} cannot be read: permission denied.") from None
     except (OSError, ValueError) as error:

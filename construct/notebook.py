@@ -7,20 +7,20 @@ and a forgotten message disappears from it.
 """
 
 import json
-import re
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from construct.clock import Clock
 from construct.language.index_words import index_words
+from construct.language.sentences import asks_to_forget, is_question
 from construct.memory.config import MemoryConfig
 from construct.memory.recall.passages import passages
 from construct.memory.recall.query import analyse, excerpt
 from construct.memory.recall.search import Hit, search_memory
 from construct.memory.shown.forks import reach
 from construct.store.messages import get_message, messages_with_uids, question_of
-from construct.store.provenance import messages_behind
+from construct.store.provenance import corrections_of, messages_behind
 from construct.store.records import Message
 from construct.store.search import Filters, entries
 from construct.vocabulary import ItemKind, Match, Role, Scope
@@ -29,8 +29,11 @@ _MAX_QUOTES = 3
 _MAX_QUOTE_CHARACTERS = 200
 NOTED = "Noted."
 NOT_KEPT = "Not kept: private talk is on."
+_HOW_TO_FORGET = (
+    "The notebook deletes nothing by itself. `/recall WORDS` shows the ID of what you mean, and "
+    "`/forget ID --words` deletes it."
+)
 _NOTHING_FOUND = "Nothing you wrote before matches."
-_GREEK = re.compile("[\u0370-\u03ff]")
 _SPEAKERS = {Role.USER: "you", Role.ASSISTANT: "the assistant"}
 
 
@@ -43,6 +46,8 @@ def relevant_messages(
 ) -> list[Message]:
     """Return up to three earlier messages that are relevant to `text`, best first.
 
+    None for a request to forget something, which would be quoted once more.
+
     For a question these are the matches of the whole question or, if there are none,
     those that share a word with it; other questions are left out. A matching observation
     counts as a match of the message that it was drawn from. For anything else they are
@@ -50,7 +55,7 @@ def relevant_messages(
     `excluded` are ids of messages to leave out, such as the new message itself. In a new
     conversation with the scope "conversation" there are none.
     """
-    if conversation_id is None and config.scope != Scope.USER:
+    if asks_to_forget(text) or (conversation_id is None and config.scope != Scope.USER):
         return []
     filters = Filters(
         descent=None if conversation_id is None else reach(db, config.scope, conversation_id),
@@ -116,15 +121,6 @@ def _sharing_a_word(question: str, hits: Sequence[Hit]) -> list[Hit]:
     return [hit for hit in hits if not words.isdisjoint(index_words(hit.text))]
 
 
-def is_question(text: str) -> bool:
-    """Return whether a message ends with a question mark.
-
-    That is a Latin, East Asian or Arabic one, or the Greek one, typed as a semicolon.
-    """
-    end = text.rstrip(" \t\n\"'”’)")
-    return end.endswith(("?", "？", "؟")) or (end.endswith(";") and bool(_GREEK.search(end)))
-
-
 def dump_quotes(quoted: Sequence[Message]) -> str:
     """Return the JSON that is stored as the `blocks` of a reply with these quotes."""
     return json.dumps({"type": "notebook", "quotes": [message.uid for message in quoted]})
@@ -148,12 +144,16 @@ def stored_reply_text(db: sqlite3.Connection, reply: Message, clock: Clock) -> s
     """Return the text of a stored reply."""
     question = question_of(db, reply)
     return reply_text(
-        NOTED, quoted_messages(db, reply), question.content if question else "", clock
+        db, NOTED, quoted_messages(db, reply), question.content if question else "", clock
     )
 
 
-def reply_text(opening: str, quotes: Sequence[Message], question: str, clock: Clock) -> str:
-    """Return the text of a reply: the opening, then a line for each quoted message."""
+def reply_text(
+    db: sqlite3.Connection, opening: str, quotes: Sequence[Message], question: str, clock: Clock
+) -> str:
+    """Return the text of a reply: the opening, then each quoted message with its corrections."""
+    if asks_to_forget(question):
+        return _HOW_TO_FORGET
     if not quotes:
         return f"{opening} {_NOTHING_FOUND}" if is_question(question) else opening
     words: tuple[str, ...] = ()
@@ -163,8 +163,13 @@ def reply_text(opening: str, quotes: Sequence[Message], question: str, clock: Cl
         words, pieces = query.words, query.pieces
     is_answer = opening == NOTED and is_question(question)
     lines = ["From before:" if is_answer else f"{opening} From before:", ""]
+    corrections = corrections_of(db, [message.id for message in quotes])
     for message in quotes:
         quote = excerpt(message.text, words, _MAX_QUOTE_CHARACTERS, pieces)
         day, speaker = clock.day(message.created_at), _SPEAKERS[Role(message.role)]
         lines.append(f"- {day}, {speaker}: “{quote}” (message:{message.id})")
+        for message_id, o in corrections:
+            if message_id == message.id:
+                correction = excerpt(o.content, words, _MAX_QUOTE_CHARACTERS, pieces)
+                lines.append(f"  - now: “{correction}” ({o.id})")
     return "\n".join(lines)

@@ -109,7 +109,7 @@ class OffRecord:
         if reply.quotes is None:
             return reply.content
         quotes, clock = notebook.quoted_messages(db, reply), self.companion.settings.clock
-        return notebook.reply_text(notebook.NOT_KEPT, quotes, question.content, clock)
+        return notebook.reply_text(db, notebook.NOT_KEPT, quotes, question.content, clock)
 
     async def drop(self, conversation_id: int | None) -> str | None:
         """Leave the last message without a complete reply out of later requests.

@@ -93,7 +93,7 @@ class NotebookOffRecord(OffRecord):
         quotes = _relevant_messages(db, companion, text, conversation_id)
         reply = self._unstored(Role.ASSISTANT, "")._replace(blocks=notebook.dump_quotes(quotes))
         clock = companion.settings.clock
-        return reply, notebook.reply_text(notebook.NOT_KEPT, quotes, text, clock)
+        return reply, notebook.reply_text(db, notebook.NOT_KEPT, quotes, text, clock)
 
 
 Responder = OnRecord | OffRecord

@@ -10,10 +10,11 @@ import pytest
 
 from construct.companion import Companion
 from construct.config import load_settings
+from construct.language.sentences import is_question
 from construct.llm.notebook import Notebook
 from construct.llm.providers import choose_models
 from construct.memory.shown.tool_rounds import stored_rounds
-from construct.notebook import NOTED, is_question, stored_reply_text
+from construct.notebook import NOTED, stored_reply_text
 from construct.prompts import shipped
 from construct.responders import off_record, on_record
 from construct.store.conversations import create_conversation
@@ -99,6 +100,35 @@ def test_an_observation_answers_with_the_message_behind_it(tmp_path: Path) -> No
     assert "they've moved the dentist to 23 June" in first
 
 
+def test_a_correction_stands_beside_what_it_corrects(tmp_path: Path) -> None:
+    """An edit and a moved plan, until they are undone."""
+    program = program_in(tmp_path / "one")
+    said = "I plan to see the dentist on 2026-12-03 at 09:00.\nI'm allergic to bees.\n/compact\n"
+    done = "/agenda moved 1 2026-12-10\n/edit 2 It is Sven who is allergic to bees\n"
+    assert program.run("chat", "--commands", stdin=said + done).returncode == 0
+    reply = program.run("ask", "When is the dentist?").stdout
+    assert "2026-12-03 at 09:00.” (message:1)\n  - now: “I plan to see the dentist" in reply
+    assert "(moved to 2026-12-10)” (3)\n" in reply
+    assert "now: “It is Sven who is allergic to bees” (4)" in program.run("ask", "Bees?").stdout
+    assert program.run("undo", "--yes").returncode == 0
+    assert "now:" not in program.run("ask", "Am I allergic to bees?").stdout
+
+
+@pytest.mark.parametrize("asked", ["who is Derek", "tell me about Derek", "Where's Derek from"])
+async def test_questions_without_a_mark(notes: Notes, asked: str) -> None:
+    """They are answered like those that have one."""
+    await notes.say("My neighbour Derek is from Leeds.")
+    assert (await notes.say(asked)).startswith("From before:")
+
+
+async def test_a_request_to_forget_is_told_how(notes: Notes) -> None:
+    """The notebook cannot do it, and does not quote what is to go."""
+    await notes.say("I gave up smoking in May.")
+    reply = await notes.say("Please forget what I said about smoking.")
+    assert "/forget ID --words" in reply
+    assert "May" not in reply
+
+
 def test_a_memory_hides_no_message(tmp_path: Path) -> None:
     """A memory matches the question, but only messages can be quoted."""
     program = program_in(tmp_path / "one")
@@ -140,6 +170,9 @@ async def test_what_is_forgotten_disappears_from_it(notes: Notes) -> None:
         ("Who? Me.", False),
         ("Ποιος;", True),
         ("x = 1;", False),
+        ("What a day", False),
+        ("who is Derek", True),
+        ("How old is Edie", True),
     ],
 )
 def test_questions(text: str, asks: bool) -> None:

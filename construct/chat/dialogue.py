@@ -29,7 +29,11 @@ _SLASH_COMMANDS = {
     "memory add": "remember",
     "conversations list": "conversations",
 }
-
+_BARE_WORDS = {
+    **dict.fromkeys(("exit", "quit", ":q", ":q!", ":wq"), "/quit or Ctrl-D leaves."),
+    "help": "/help lists the commands.",
+}
+"""What somebody who types one of these words on a terminal is told instead of sending it."""
 
 _SMALL_MODEL = (
     "Some earlier replies came from the small built-in model, which is gone."
@@ -100,6 +104,9 @@ class Dialogue:
             if not text.startswith("//"):
                 return await self._command(text)
             text = text[1:]
+        if self._out.interactive and (hint := _BARE_WORDS.get(text.strip().lower())):
+            self._out.say(hint)
+            return None
         if await self._chat.is_gone():
             self._chat.begin_anew()
             self._out.say("This conversation was deleted by another program. A new one begins.")

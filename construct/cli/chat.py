@@ -25,11 +25,12 @@ def chat(
     """
     settings = env.settings
     if _is_on_terminal() and settings.provider == "auto" and not settings.is_configured:
-        from construct.cli.setup import Picked, first_choice
+        from construct.cli.setup import first_choice
 
-        picked, settings = first_choice(env)
-        if picked is not Picked.CHOSEN:
+        chosen = first_choice(env)
+        if chosen is None:
             return 0
+        settings = chosen
     return chat_with(
         settings,
         conversation=conversation,

@@ -6,7 +6,6 @@ import os
 import sys
 from contextlib import suppress
 from dataclasses import replace
-from enum import StrEnum
 
 from construct.cli.environment import Environment
 from construct.cli.streams import complain, print_json, say
@@ -22,14 +21,6 @@ _NO_SUCH_CHOICE = "Press one of the keys above."
 _NO_TERMINAL = "No terminal to choose on. Pass --use MODEL, --server URL or --key -"
 _EXAMPLE_ADDRESS = "http://192.168.1.5:11434"
 _PICK_AGAIN = "Choose again, or press q to leave everything as it is."
-
-
-class Picked(StrEnum):
-    """How the user left the setup screen."""
-
-    CHOSEN = "chosen"
-    DEMO = "demo"
-    NOTHING = "nothing"
 
 
 def models(env: Environment, *, as_json: bool) -> None:
@@ -57,43 +48,39 @@ def setup(
         print_json(view.reach_json(reach))
     elif not (sys.stdin.isatty() and sys.stdout.isatty()):
         say(f"{view.screen(reach, _HEADING)}\n\n{_NO_TERMINAL}")
-    elif pick(settings, reach, with_advice=True) is Picked.DEMO:
-        from construct.cli.demo import demo
-
-        return demo(Environment())
+    else:
+        pick(settings, reach, with_advice=True)
     return 0
 
 
-def first_choice(env: Environment) -> tuple[Picked, Settings]:
-    """Let a new user choose a model. Return how they left the screen, and the settings.
-
-    If they picked the demo, it has run and ended when this returns.
-    """
+def first_choice(env: Environment) -> Settings | None:
+    """Let a new user choose a model. Return the new settings, None if nothing was chosen."""
     settings = env.settings
     # The greeting of the chat that follows has the advice.
-    picked = pick(settings, operation.within_reach(settings), with_advice=False)
-    if picked is Picked.DEMO:
-        from construct.cli.demo import demo
-
-        demo(Environment())  # without --db: the demo has its own database
-    if picked is Picked.CHOSEN:  # the choice was written to config.env
-        settings = replace(load_settings(db=settings.db), untrusted=None)
-    return picked, settings
+    if not pick(settings, operation.within_reach(settings), with_advice=False):
+        return None
+    return replace(load_settings(db=settings.db), untrusted=None)
 
 
-def pick(settings: Settings, reach: Reach, *, with_advice: bool) -> Picked:
-    """Show the setup screen, save the user's choice, and return how they left the screen.
+def pick(settings: Settings, reach: Reach, *, with_advice: bool) -> bool:
+    """Show the setup screen and save the user's choice. Return whether one was made.
 
-    After a key press that chooses nothing, or a failed choice, the user can choose again.
+    After the demo, a key press that chooses nothing, or a failed choice, the user can
+    choose again.
     """
-    say(view.screen(reach, _HEADING))
+    screen = view.screen(reach, _HEADING)
+    say(screen)
     while True:
         key = _one_key()
         if key in {"\x04", "", "q"}:
             say("")
-            return Picked.NOTHING
+            return False
         if key == "d":
-            return Picked.DEMO
+            from construct.cli.demo import demo
+
+            demo(Environment())  # without --db: the demo has its own database
+            say(f"\n{screen}")
+            continue
         try:
             choice = _choice_by_key(reach, key)
             if choice is None:
@@ -108,7 +95,7 @@ def pick(settings: Settings, reach: Reach, *, with_advice: bool) -> Picked:
         except (EOFError, KeyboardInterrupt):  # Ctrl-D or Ctrl-C at a question
             complain(f"\n{_PICK_AGAIN}")
         else:
-            return Picked.CHOSEN
+            return True
 
 
 def _choice_by_key(reach: Reach, pressed: str) -> ModelChoice | None:

@@ -64,7 +64,7 @@ _NUMERIC = re.compile(r"(?<![\w./-])(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d\d)(?![\
 _BEFORE_DATE = re.compile(r"(?i)\b(?:on|by|until|till|since|for|before|after|due|is|was)\s+$")
 # March 5, Mar. 5th–7th, may the fourth, 2027; not "March 5:30 pm"
 _MONTH_DAY = re.compile(
-    rf"(?ia)\b{_MONTH}\b\.?\s+(?:the\s+)?{_DAY}(?![\w:%/]|\.\d|\s*[ap]\.?m\b)(?:\s?(?:-|–|to)\s?\d{{1,2}}\b)?{_YEAR}"
+    rf"(?ia)\b{_MONTH}\b\.?\s+(?:the\s+)?{_DAY}(?![\w:%/]|\.\d|\s*[ap]\.?m\b)(?:\s?(?:-|–|to)\s?\d{{1,2}}(?:st|nd|rd|th)?\b)?{_YEAR}"
 )
 # 5 March, 5–7 March, 5th–7th of March, fifth of March of 2027
 _DAY_MONTH = re.compile(

@@ -26,6 +26,26 @@ _LIST_MARK = re.compile(
 )
 # The end of a sentence, with closing marks: `.`, `?!"`, `.)`, `。」`
 _END = re.compile(r"[.!?…؟]+[\"'”’»)\]*_]*(?=\s|$)|[。！？｡।۔]+[\"'”’」』）》]*")
+# "Where do I live", "who is Derek", "tell me about Ana", or anything with a question mark
+_QUESTION = re.compile(
+    r"(?:[?？؟⸮፧՞\u037e]|[α-ωά-ώ];)\W*$|(?:[吗嗎]|すか|したか)\W*$"
+    r"|^\W*(?:who|whose|what|when|where|why|how(?: \w+)?)"
+    r"(?:['’]s| (?:is|are|was|were|did|does|do|has|have|had|can|could|will|would|should)) "
+    r"(?!(?:more|worse)\b)|^\W*(?:tell me|remind me (?:of|what|when|where|who|how))\b"
+    r"|^\W*(?:(?:what|who|whose|which|when|where|why|how)\b.*?\b)?"
+    r"(?:am|is|are|was|were|do|does|did|have|has|can|could|will|would|should) "
+    r"(?:I|you|he|she|it|we|they|my|there)\b",
+    re.IGNORECASE,
+)
+_ASKS_TO_FORGET = re.compile(
+    r"(?:^|[.!?,;:(–—-]\s*)(?:(?:please|and|but) )*(?:forget|delete|erase|"
+    r"(?:do not|don['’]t|never) (?:save|store|remember|record|note|keep)) "
+    r"(?:this|that|it|what I|any of|my|everything|all)\b"
+    r"|\boff the record\b|\bnicht (?:speichern|merken|notieren)\b"
+    r"|\b(?:no (?:guardes|recuerdes)|não guardes?|ne (?:retiens|garde) pas"
+    r"|non (?:salvare|ricordare))\b",
+    re.IGNORECASE | re.MULTILINE,
+)
 _ABBREVIATIONS = word_set(
     "mr mrs ms dr prof st vs eg ie approx dept est ave gen col rev hon ca cf "
     "jan feb mar apr jun jul aug sep sept oct "
@@ -35,6 +55,16 @@ _LONGEST_ABBREVIATION = 20
 """Characters before a full stop that are searched for an abbreviation."""
 _WRAP_WIDTH = 55
 """Characters. A line of this length or more without a final mark was hard-wrapped."""
+
+
+def is_question(text: str) -> bool:
+    """Return whether a sentence or message is a question, in the languages known here."""
+    return bool(_QUESTION.search(text))
+
+
+def asks_to_forget(text: str) -> bool:
+    """Return whether a message asks for something to be forgotten or not to be kept."""
+    return bool(_ASKS_TO_FORGET.search(text))
 
 
 def own_text(text: str) -> str:

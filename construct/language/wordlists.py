@@ -210,21 +210,23 @@ FIRST_PERSON_UNSPACED = re.compile(
 # work, appointments.
 LIFE = word_set(
     """
-    name called born allergic allergy allergies asthma diabetes diabetic diagnosed cancer
-    surgery therapy medication pregnant vegetarian vegan doctor dentist hospital appointment
-    wife husband fiancé fiancée married marry wedding divorced widowed engaged partner boyfriend
-    girlfriend son sons daughter daughters child children kids baby mother mum mom father dad
-    parents brother brothers sister sisters twins grandmother grandfather died funeral birthday
-    live lives living moved moving grew job hired fired retired promoted graduated nurse teacher
-    engineer visa heiße wohne umgezogen verheiratet allergisch schwanger geboren sohn tochter
-    mutter vater bruder schwester arzt zahnarzt termin geburtstag arbeite chamo moro habito
-    mudei casado casada alérgico alérgica grávida filho filha irmão irmã médico médica consulta
-    trabalho llamo mudé casé embarazada hijo hija hermano hermana marido esposa cita trabajo
-    nací appelle habite déménagé marié mariée allergique enceinte fils fille frère sœur médecin
-    travaille chiamo abito trasferito trasferita sposato sposata allergico allergica incinta
-    figlio figlia fratello sorella appuntamento lavoro woon verhuisd getrouwd zwanger zoon
-    dochter afspraak живу работаю женат замужем аллергия беременна сын дочь брат сестра врач
-    врачу
+    name called born allergic allergy allergies asthma diabetes diabetic diagnosed cancer hives
+    anaphylaxis intolerant intolerance coeliac celiac epilepsy migraine migraines ill illness
+    disease insulin penicillin antibiotics aspirin ibuprofen codeine mg pills tablets
+    prescription pacemaker surgery therapy medication pregnant vegetarian vegan doctor dentist
+    hospital appointment wife husband fiancé fiancée married marry wedding divorced widowed
+    engaged partner boyfriend girlfriend son sons daughter daughters child children kids baby
+    mother mum mom father dad parents brother brothers sister sisters twins grandmother
+    grandfather died funeral birthday live lives living moved moving grew job hired fired
+    retired promoted graduated nurse teacher engineer visa heiße wohne umgezogen verheiratet
+    allergisch schwanger geboren sohn tochter mutter vater bruder schwester arzt zahnarzt termin
+    geburtstag arbeite chamo moro habito mudei casado casada alérgico alérgica grávida filho
+    filha irmão irmã médico médica consulta trabalho llamo mudé casé embarazada hijo hija
+    hermano hermana marido esposa cita trabajo nací appelle habite déménagé marié mariée
+    allergique enceinte fils fille frère sœur médecin travaille chiamo abito trasferito
+    trasferita sposato sposata allergico allergica incinta figlio figlia fratello sorella
+    appuntamento lavoro woon verhuisd getrouwd zwanger zoon dochter afspraak живу работаю женат
+    замужем аллергия беременна сын дочь брат сестра врач врачу
 """
 )
 # The same in Chinese, Japanese and Korean: allergy, pregnant, married, moved, lives in, son …

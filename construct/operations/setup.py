@@ -139,7 +139,7 @@ def choose_server(url: str, model: str | None = None, key: str | None = None) ->
     if model is None:
         if not listed:
             raise ConstructError(
-                f"{url} did not list any models.\n"
+                f"{url} cannot be reached, or lists no models.\n"
                 "Check the address and the key, or name a model with --use."
             )
         model = listed[0].name

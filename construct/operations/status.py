@@ -170,6 +170,8 @@ def count_unobserved(ctx: Context) -> int:
 class Meters:
     """How close observing and compacting are to being due, 1 or more if they are.
 
+    Compacting is not due while it would change nothing.
+
     The part of the panel that is cheap enough to read after every turn.
     """
 
@@ -185,9 +187,10 @@ def meters(ctx: Context) -> Meters:
         return Meters()
     situation = read_situation(ctx.db, ctx.conversation_id, ctx.memory)
     thresholds = ctx.memory.thresholds
+    compact = situation.window_tokens / thresholds.compact
     return Meters(
         observe=situation.unobserved_tokens / thresholds.observer,
-        compact=situation.window_tokens / thresholds.compact,
+        compact=compact if situation.compactable else min(compact, 0.99),
         held=situation.held,
     )
 

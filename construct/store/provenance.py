@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from construct.store.cycles import get_cycle
-from construct.store.observations import BENEATH, observations
+from construct.store.observations import ACTIVE, BENEATH, observation, observations
 from construct.store.records import Cycle, Memory, Message, Observation
 from construct.store.sql import ID_LIST, column, json_ids, scalar, select
 
@@ -191,6 +191,27 @@ def message_links(db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int,
     query = f"""SELECT observation_id, message_id FROM observation_messages
                 WHERE observation_id IN {ID_LIST} ORDER BY 1, 2"""
     return db.execute(query, (json_ids(ids),)).fetchall()
+
+
+def corrections_of(
+    db: sqlite3.Connection, message_ids: Iterable[int]
+) -> list[tuple[int, Observation]]:
+    """Return the active observations that stand for what messages said and no longer hold.
+
+    Each comes with the id of the message: an observation drawn from it was edited into
+    this one, or made outdated by it.
+    """
+    query = f"""WITH RECURSIVE said(message_id, id) AS (
+            SELECT message_id, observation_id FROM observation_messages
+            WHERE message_id IN {ID_LIST}
+            UNION SELECT message_id, observation_id FROM said
+            JOIN observation_replaced ON replaced_id = id AND relation <> 'same')
+        SELECT DISTINCT new.message_id, new.id FROM said AS new
+        JOIN observation_replaced AS r ON r.observation_id = new.id AND relation <> 'same'
+        JOIN said AS old ON old.message_id = new.message_id AND old.id = r.replaced_id
+        JOIN observations AS o ON o.id = new.id WHERE {ACTIVE} ORDER BY 1, 2"""
+    pairs = db.execute(query, (json_ids(message_ids),)).fetchall()
+    return [(message_id, observation(db, i)) for message_id, i in pairs]
 
 
 def replacement_links(db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int, int, int]]:

@@ -64,7 +64,7 @@ _DID_UNDO = _UndoSentences(
 
 
 def forget_plan_view(plan: ForgetPlan, today: date) -> RenderableType:
-    """Return what would be deleted, what would change, and what similar would stay."""
+    """Return what would be deleted, what would change, and which similar texts would stay."""
     sections = (
         _deletions(plan, today),
         _emptied_messages(plan),

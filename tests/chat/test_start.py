@@ -122,6 +122,8 @@ def test_a_dumb_terminal(api: FakeApi, env: dict[str, str]) -> None:
     terminal = PseudoTerminal(python(CHAT), env | {"TERM": "dumb"})
     try:
         terminal.see(lambda screen: screen.lines[-1:] == [">"])
+        terminal.type("quit\n")
+        terminal.see("/quit or Ctrl-D leaves.")
         terminal.type("hello\n")
         terminal.see("You said")
         terminal.type("/rename Tea\n")

@@ -46,6 +46,21 @@ def test_on_without_a_model_and_back_again(program: Program) -> None:
         assert terminal.wait() == 0
 
 
+def test_the_demo_leads_back_to_the_choice(program: Program) -> None:
+    """Whoever has looked around can go on with a life of their own."""
+    with on_terminal(program) as terminal:
+        terminal.see("try the demo first")
+        terminal.type("d")
+        terminal.see("a year in the life of Mara")
+        terminal.see("observe 0%")
+        terminal.type(CTRL_D)
+        terminal.see(lambda screen: "leave everything as it is" in "".join(screen.lines[-8:]))
+        terminal.type("n")
+        terminal.see("This is a notebook")
+        terminal.type(CTRL_D)
+        assert terminal.wait() == 0
+
+
 def test_a_key_is_typed_hidden_and_a_wrong_one_is_not_kept(program: Program) -> None:
     """The screen stays, and leaving it changes nothing."""
     with on_terminal(program) as terminal:

@@ -97,6 +97,7 @@ REFERENCES: list[tuple[str, str | None]] = [
     ("Next year, on May 5, we marry", "2027-05-05"),
     ("Jan 5", "2027-01-05"),
     ("the trip is March 10-12", "2026-03-10"),
+    ("the trip is March 10th–12th, 2027", "2027-03-10"),
     ("the trip is on the 10th-12th of March", "2026-03-10"),
     ("I was in Oslo on March 10", "2025-03-10"),
     ("I was in Oslo on March 1", "2026-03-01"),

@@ -142,7 +142,8 @@ class Registry:
             or begun
             or difflib.get_close_matches(name.lower(), self.names, n=1, cutoff=0.0)
         )
-        return f"Unknown command /{shorten(name, 40)}. Did you mean /{nearest[0]}?"
+        hint = " Begin a message with // to send it." if "/" in name else ""
+        return f"Unknown command /{shorten(name, 40)}. Did you mean /{nearest[0]}?{hint}"
 
 
 def split_command(line: str) -> tuple[str, str]:

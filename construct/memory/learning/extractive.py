@@ -11,8 +11,13 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 from construct.clock import Clock
-from construct.language.dates import mentioned_days
-from construct.language.sentences import own_text, split_sentences
+from construct.language.dates import in_past, mentioned_days
+from construct.language.sentences import (
+    asks_to_forget,
+    is_question,
+    own_text,
+    split_sentences,
+)
 from construct.language.terms import terms
 from construct.language.wordlists import (
     FIRST_PERSON,
@@ -38,27 +43,16 @@ _MAX_SENTENCE_LENGTH = 400
 _TOKENS_PER_OBSERVATION = 15
 _MIN_OBSERVATION_LIMIT = 5
 """Observations allowed even from the shortest batch."""
+_MAX_PER_MESSAGE = 40
+"""Observations from one message: a pasted page must not crowd out everything else."""
 _A_YEAR = timedelta(days=366)
 _TITLE_LENGTH = 40
 """Characters of a conversation's title."""
 
 _UNINFORMATIVE = NOTE_STOP_WORDS | SMALL_TALK
-_QUESTION = re.compile(
-    r"(?:[?？؟⸮፧՞]|[α-ωά-ώ];)\W*$|(?:[吗嗎]|すか|したか)\W*$"
-    r"|^\W*(?:(?:what|who|whose|which|when|where|why|how)\b.*?\b)?"
-    r"(?:am|is|are|was|were|do|does|did|have|has|can|could|will|would|should) "
-    r"(?:I|you|he|she|it|we|they|my|there)\b",
-    re.IGNORECASE,
-)
-_NOT_TO_BE_KEPT = re.compile(
-    r"(?:^|[.!?,;:(–—-]\s*)(?:(?:please|and|but) )*(?:forget|delete|erase|"
-    r"(?:do not|don['’]t|never) (?:save|store|remember|record|note|keep)) "
-    r"(?:this|that|it|what I|any of)\b"
-    r"|\boff the record\b|\bnicht (?:speichern|merken|notieren)\b"
-    r"|\b(?:no (?:guardes|recuerdes)|não guardes?|ne (?:retiens|garde) pas"
-    r"|non (?:salvare|ricordare))\b",
-    re.IGNORECASE | re.MULTILINE,
-)
+_MUST = re.compile(r"\b(?:(?:have|has|need|needs) to|must)\b", re.IGNORECASE)
+# "at 18:30", "9am"
+_TIME_OF_DAY = re.compile(r"\b\d{1,2}(?::[0-5]\d| ?[ap]\.?m\b)", re.IGNORECASE)
 _TO_BE_KEPT = re.compile(
     r"\b(?:remember (?:that|this|my|I)|don['’]t forget|note that|keep in mind|from now on|"
     r"merk dir|ab jetzt|"
@@ -72,15 +66,15 @@ def extract(messages: Sequence[Message], clock: Clock) -> Extraction:
     by_sentence: dict[tuple[str, str], tuple[float, ProposedObservation]] = {}
     for message in messages:
         text = message.content[:_MAX_MESSAGE_LENGTH]
-        if message.role != Role.USER or _NOT_TO_BE_KEPT.search(text):
+        if message.role != Role.USER or asks_to_forget(text):
             continue
         day = clock.day(message.created_at)
-        for sentence in map(one_line, split_sentences(own_text(text))):
-            scored = _scored_observation(sentence, message.id, day)
-            if scored is None:
-                continue
-            score, observation = scored
-            key = sentence.casefold(), observation.observation_date
+        sentences = map(one_line, split_sentences(own_text(text)))
+        scored = (_scored_observation(sentence, message.id, day) for sentence in sentences)
+        found = list(filter(None, scored))
+        kept = sorted(found, key=lambda pair: -pair[0])[:_MAX_PER_MESSAGE]
+        for score, observation in filter(kept.__contains__, found):
+            key = observation.content.casefold(), observation.observation_date
             if key in by_sentence:
                 sources = dict.fromkeys((*by_sentence[key][1].sources, message.id))
                 observation = replace(by_sentence[key][1], sources=tuple(sources))
@@ -105,8 +99,11 @@ def _scored_observation(
     informative_count = len(sentence_words - _UNINFORMATIVE)
     names = len(terms(sentence))
     days = mentioned_days(sentence, day)
-    is_own = not FIRST_PERSON.isdisjoint(sentence_words) or bool(
-        FIRST_PERSON_UNSPACED.search(sentence)
+    is_lasting = not LIFE.isdisjoint(sentence_words) or bool(LIFE_UNSPACED.search(sentence))
+    is_own = (
+        not FIRST_PERSON.isdisjoint(sentence_words)
+        or bool(FIRST_PERSON_UNSPACED.search(sentence))
+        or (is_lasting and "me" in sentence_words)
     )
     is_kept = informative_count > 0 if is_own else informative_count > 1 and (names or days)
     if (
@@ -115,10 +112,15 @@ def _scored_observation(
         or not SUPPOSING.isdisjoint(sentence_words)
     ):
         return None
+    is_intended = not INTENDING.isdisjoint(sentence_words) or bool(_MUST.search(sentence))
     ahead = next((mentioned for mentioned in days if mentioned > day), None)
+    if ahead is None and day in days and not in_past(sentence):
+        is_today = is_intended or bool(_TIME_OF_DAY.search(sentence))
+        ahead = day if is_today else None
     past = next((mentioned for mentioned in days if mentioned < day), None)
-    stance = _stance(sentence, sentence_words, ahead)
-    is_lasting = not LIFE.isdisjoint(sentence_words) or bool(LIFE_UNSPACED.search(sentence))
+    stance = Stance.PLANNED if ahead and is_intended else Stance.STATED
+    if is_question(sentence):
+        stance = Stance.ASKED
     if stance == Stance.ASKED:
         priority, score = Priority.LOW, -2.0
     elif _TO_BE_KEPT.search(sentence) or (is_own and (is_lasting or ahead)):
@@ -138,9 +140,3 @@ def _scored_observation(
         referenced_date=ahead.isoformat() if ahead else None,
         sources=(message_id,),
     )
-
-
-def _stance(sentence: str, sentence_words: set[str], ahead: date | None) -> str:
-    if _QUESTION.search(sentence):
-        return Stance.ASKED
-    return Stance.PLANNED if ahead and not INTENDING.isdisjoint(sentence_words) else Stance.STATED

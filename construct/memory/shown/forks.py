@@ -134,7 +134,7 @@ def watermarks_and_counts(
     counts = Watermarks(
         observed=_count_above(db, members, watermarks.observed),
         compacted=_count_above(db, members, watermarks.compacted),
-        window=len(inherited) + len(live_messages(db, conversation_id, own_window)),
+        window=len(inherited) + sum(map(is_shown, live_messages(db, conversation_id, own_window))),
     )
     return watermarks, counts
 

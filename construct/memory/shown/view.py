@@ -2,8 +2,8 @@
 
 While the prompt cache is warm, the blocks do not change between compactions, with two
 exceptions. If an observation in them is no longer active (superseded elsewhere, edited,
-forgotten), the prefix has to change anyway, so they are chosen again. And an undo adds
-the observations that it makes active again.
+withheld), the prefix has to change anyway, so they are chosen again; if one is deleted,
+only its line goes. And what an undo or a deletion makes active again is added.
 """
 
 import sqlite3

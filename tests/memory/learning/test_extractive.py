@@ -42,6 +42,10 @@ I live in No. 5, Elm Street. | high | stated
 Just got back from a trip to Rome with Bob | low | stated
 I read Dune twice. | medium | stated
 The rent is 950 | low | stated
+I can't eat shellfish, it gives me hives. | high | stated
+Penicillin makes me very ill. | high | stated
+what am I allergic to | low | asked
+tell me about Ana and Rui | low | asked
 How do I sort a list in Python 3.11? | low | asked
 can you remind me of Ana's birthday | low | asked
 Was mache ich am Montag in Berlin？ | low | asked
@@ -77,6 +81,7 @@ def test_kept(row: str) -> None:
         "Don't save this: my salary is 5000. I moved to Porto.",
         "I moved to Porto, but that's off the record.",
         "Bitte nicht speichern: ich wohne in Berlin.",
+        "Forget my bank PIN hint, it was 1234.",
         "> I moved to Oslo and quit my job",
         "```\nI moved to Oslo = 1\n```",
         "I am " + "very " * 100 + "happy",
@@ -118,6 +123,29 @@ def test_days() -> None:
         ("2026-03-04", "1990-05-05"),
         ("2026-03-04", None),
     ]
+
+
+@pytest.mark.parametrize(
+    ("content", "stance", "day"),
+    [
+        ("I plan to phone Rosa on 2026-03-04 at 22:00.", "planned", "2026-03-04"),
+        ("I have to call Sven tonight.", "planned", "2026-03-04"),
+        ("Choir concert 4 March 2026 at 21:45.", "stated", "2026-03-04"),
+        ("I slept until 9:30 today.", "stated", None),
+        ("I feel great today.", "stated", None),
+    ],
+)
+def test_plans_for_today(content: str, stance: str, day: str | None) -> None:
+    """An intention or a time of day makes it a plan, so that the agenda has it."""
+    assert [(o.stance, o.referenced_date) for o in observations(content)] == [(stance, day)]
+
+
+def test_a_pasted_page_gives_its_best() -> None:
+    """At most 40 observations, in the order of the page."""
+    page = "\n".join(f"I met Bob in Rome and paid {i} euros." for i in range(400))
+    found = observations(f"{page}\nI'm allergic to peanuts.")
+    assert len(found) == 40
+    assert found[-1].content == "I'm allergic to peanuts."
 
 
 def test_the_day_is_the_users() -> None:
