@@ -87,7 +87,7 @@ class Settings:
     """The settings of one process.
 
     After they are loaded, only two modules read settings from the environment:
-    `construct.llm.servers` reads CONSTRUCT_LOOK_FOR, and `construct.operations.setup` looks
+    `construct.llm.servers` reads CONSTRUCT_LOOK_FOR, and `construct.operations.setup` checks
     where the credentials come from.
     """
 

@@ -1,7 +1,7 @@
 """The notebook: replies by fixed rules, used when no model is configured.
 
 A reply quotes up to three relevant earlier messages. If there are none it says "Noted.",
-and that nothing matches if it was asked something. Only the uids of the quoted messages
+and after a question also that nothing matches. Only the uids of the quoted messages
 are stored. So the reply's text is never observed, indexed, exported or sent to a model,
 and a forgotten message disappears from it.
 """
@@ -30,8 +30,8 @@ _MAX_QUOTE_CHARACTERS = 200
 NOTED = "Noted."
 NOT_KEPT = "Not kept: private talk is on."
 _HOW_TO_FORGET = (
-    "The notebook deletes nothing by itself. `/recall WORDS` shows the ID of what you mean, and "
-    "`/forget ID --words` deletes it."
+    "The notebook deletes nothing by itself. In a chat, `/recall WORDS` shows the ID of what you "
+    "mean, and `/forget ID --words` deletes it."
 )
 _NOTHING_FOUND = "Nothing you wrote before matches."
 _SPEAKERS = {Role.USER: "you", Role.ASSISTANT: "the assistant"}
@@ -46,7 +46,7 @@ def relevant_messages(
 ) -> list[Message]:
     """Return up to three earlier messages that are relevant to `text`, best first.
 
-    None for a request to forget something, which would be quoted once more.
+    Empty for a request to forget something: quoting it would only repeat it.
 
     For a question these are the matches of the whole question or, if there are none,
     those that share a word with it; other questions are left out. A matching observation

@@ -1,4 +1,4 @@
-"""Compare texts for whether they state the same fact. No I/O.
+"""Tell whether texts state the same fact. No I/O.
 
 `fact_key` is strict, for storing each fact once. When in doubt, two sentences are two
 facts: a duplicate does no harm, but merging two facts loses one. `states_fact` is loose,
@@ -119,7 +119,7 @@ def states_fact(text: str, fact: str) -> bool:
     shared = len(wanted.other_stems & said.stems)
     others = len(wanted.other_stems)
     if wanted.names:
-        # A single name says little, so half of the other words are rounded up then.
+        # A single name says little, so half the number of other words is rounded up then.
         enough = (others + 1) // 2 if len(wanted.names) == 1 else others // 2
         return wanted.names <= said.words and shared >= enough
     return others > 0 and shared >= 0.75 * others and shared >= 0.5 * said.content_words
@@ -161,7 +161,7 @@ def _analyse_fact(fact: str) -> _Fact:
 
 
 def _has_phrase(text: str, phrase: str) -> bool:
-    """Return whether a text contains a phrase; if it is one word, with another ending at most.
+    """Return whether a text contains a phrase, or a single word with up to two letters added.
 
     "Ana" is not in "bananas", "Anna" is in "Annas".
     """

@@ -98,7 +98,7 @@ class DocumentFrequency:
 
 
 class _Passage(NamedTuple):
-    """A passage and its weight, which compares it with those of other sentences."""
+    """A passage, and the weight by which it is compared with passages of other sentences."""
 
     weight: float
     hit: Hit

@@ -96,7 +96,7 @@ def is_participant_name(word: str, turns: Sequence[Turn]) -> bool:
 def identify_speakers(
     names: Mapping[str, Sequence[Turn]], read: Iterable[Entry] = (), role: str | None = None
 ) -> Speakers:
-    """Return the participants who have some names, judged by turns that contain them.
+    """Return the participants who have these names, judged by turns that contain them.
 
     `read`: entries to judge by as well. `role`: the role that "I" or "you" means.
     """
