@@ -57,6 +57,10 @@ class DatabaseUnusableError(ConstructError):
     status = ExitStatus.DATABASE_UNUSABLE
 
 
+class NewerDatabaseError(DatabaseUnusableError):
+    """A newer version wrote the database."""
+
+
 class AttachmentError(ConstructError):
     """A file cannot be attached."""
 

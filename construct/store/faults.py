@@ -4,7 +4,7 @@ import shutil
 import sqlite3
 from pathlib import Path
 
-from construct.errors import ConstructError, DatabaseUnusableError
+from construct.errors import ConstructError, DatabaseUnusableError, NewerDatabaseError
 
 _MIN_FREE_BYTES = 1 << 16
 """With less free space SQLite cannot start, and reports an I/O error."""
@@ -75,9 +75,9 @@ def foreign_error(path: Path) -> DatabaseUnusableError:
     )
 
 
-def newer_error(path: Path) -> DatabaseUnusableError:
+def newer_error(path: Path) -> NewerDatabaseError:
     """Return the error for a file that a newer version wrote."""
-    return DatabaseUnusableError(
+    return NewerDatabaseError(
         f"{path} was written by a newer Construct.\n"
         "Update Construct to open it; the file was not touched."
     )

@@ -131,7 +131,7 @@ def why_last_view(
             for item in items:
                 branch.add(_item(item, clock))
     if trace.lines:
-        heading = f"{counted(trace.lines, 'observation')} before the conversation"
+        heading = f"{counted(trace.lines, 'observation')} at the start of the prompt"
     else:
         heading = "no observations" if trace.given else "nothing from memory"
     branch = tree.add(Text(heading, style="dim"))

@@ -247,7 +247,7 @@ def _message_words(status: Status) -> str:
     if not (counts.total or counts.window):
         return "none in this conversation yet"
     return (
-        f"{counts.total:,} in all"
+        f"{counts.total:,} said here"
         f" · {counts.window:,} in the window ({status.compaction.tokens:,} tokens)"
         f" · {counts.unobserved:,} unobserved ({status.observation.tokens:,})"
     )

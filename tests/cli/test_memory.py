@@ -250,7 +250,7 @@ def test_why_last_shows_what_the_reply_was_given(lived: Program) -> None:
     assert [(one["way"], one["id"]) for one in why["given"]] == [("passage", "message:9")]
     shown = lived.run("memory", "why", "last").stdout
     assert "what your words brought back" in shown
-    assert "2 observations before the conversation" in shown
+    assert "2 observations at the start of the prompt" in shown
     for line in ("3 Zoe's birthday is on May 5th", "4 I live in Lisbon near the river"):
         assert line in shown
 

@@ -324,3 +324,12 @@ def test_what_has_no_messages_does_not_come_back(
     assert program.run(*deletion, "--yes").returncode == 0
     assert "Nothing new. Forgotten or deleted here" in program.run("import", "earlier.jsonl").stdout
     assert program.json(*listed) == []
+
+
+def test_a_newer_database_needs_a_newer_program(lived: Program) -> None:
+    """The advice is to update, not to export again."""
+    assert lived.run("export", "--format", "sqlite", "-o", "newer.db").returncode == 0
+    with closing(sqlite3.connect(lived.folder / "newer.db")) as db:
+        db.execute("PRAGMA user_version = 999")
+    done = lived.run("--db", str(lived.folder / "x.db"), "import", "newer.db")
+    assert (done.returncode, "Update Construct, then import it again" in done.stderr) == (1, True)

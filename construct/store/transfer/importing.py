@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from construct.clock import Clock, to_text
-from construct.errors import ConstructError, DatabaseUnusableError
+from construct.errors import ConstructError, DatabaseUnusableError, NewerDatabaseError
 from construct.store import search_index
 from construct.store.backup import read_into
 from construct.store.database import MAGIC, migrate_copy, transaction
@@ -47,6 +47,7 @@ _MAX_LINE_BYTES = 64 << 20
 _SPACE = b" \t\r\n"
 _UTF16 = "it is written in UTF-16", "Save it as UTF-8, then import it again"
 _GZIP = "it is compressed with gzip", "Decompress it with gunzip, then import the result"
+_UPDATE = "Update Construct, then import it again"
 _UNSUPPORTED = {b"\xff\xfe": _UTF16, b"\xfe\xff": _UTF16, b"\x1f\x8b": _GZIP}
 """How files in other formats begin, each with what is wrong and what to do."""
 _ZIP = b"PK\x03\x04"
@@ -195,7 +196,7 @@ class _Reader:
             raise RefusedError("line 1", '"version" must be a whole number')
         if version > VERSION:
             why = "it was written by a newer Construct"
-            raise RefusedError("line 1", why, "Update Construct, then import it again")
+            raise RefusedError("line 1", why, _UPDATE)
         lines = ExportLines(self.db, version)
         for number, record in numbered:
             lines.add(number, record)
@@ -224,7 +225,9 @@ class _Reader:
                 raise RefusedError("", why) from error
             except DatabaseUnusableError as error:
                 why = _without_name(error, self.path)
-                raise RefusedError("", why, "Import an export from Construct") from error
+                is_newer = isinstance(error, NewerDatabaseError)
+                advice = _UPDATE if is_newer else "Import an export from Construct"
+                raise RefusedError("", why, advice) from error
             numbered = _records_in(copy)
             self._read_export(next(numbered)[1], numbered)
 
