@@ -114,7 +114,8 @@ _OTHER_TOOLS = (
     _tool(
         "forget",
         "Delete an observation and all that rests on it, for good. Only when the person asks "
-        "for it; they are asked to confirm. The number is the one that recall gave for it.",
+        "for it; they are asked to confirm. The number is the one that recall gave for it. A "
+        "memory that is kept apart is deleted by the person alone: `/forget memory:6`.",
         {"id": {"type": "integer", "description": "The observation's number."}},
         ["id"],
     ),
