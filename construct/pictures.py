@@ -126,7 +126,7 @@ def _orientation(picture: "Image.Image") -> int:
 def _on_white(picture: "Image.Image") -> "Image.Image":
     """Return a picture on white, reduced by a whole factor if it is much too large.
 
-    Works tile by tile, so that memory never holds a second full-size copy.
+    Works tile by tile, so that memory holds no full-size copy besides the result.
     """
     from PIL import Image
 

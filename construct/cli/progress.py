@@ -116,7 +116,7 @@ def complete_index(db: sqlite3.Connection) -> int:
 
 
 def complete_index_briefly(db: sqlite3.Connection) -> None:
-    """Complete the search index for at most a second, and say what is still missing."""
+    """Spend at most a second completing the search index, and say what is still missing."""
     search_index.complete(db, seconds=_INDEX_SECONDS)
     if left := search_index.count_missing(db):
         messages = counted(left, "imported message")

@@ -35,7 +35,7 @@ A read takes half a millisecond of CPU, whether it brings one word or ten.
 _AT_HAND = 0.002
 """Seconds within which an event that is already in the buffer arrives."""
 _LARGEST_NUMBER = 1 << 53
-"""Larger numbers are ignored. SQLite could not store them."""
+"""Larger numbers are ignored: no token count is that large, and SQLite could not store all."""
 
 Send = Callable[[bytes], Awaitable["httpx2.Response"]]
 """Sends a body. Returns the response once its headers have arrived."""

@@ -1,8 +1,8 @@
 """What was spent, and what the same conversations would have cost without a memory.
 
 The latter is an estimate from the tokens of the stored messages, corrected by each
-model's token factor, and the prices in the model table. It assumes the prompt cache is
-used wherever that pays. While messages are only added, a request reads what the one
+model's token factor, and the prices in the model table. It assumes that prompts are
+cached if they are long enough, with the cache life that costs less. While messages are only added, a request reads what the one
 before it wrote to the cache, unless the pause was longer than the cache lives. Once the
 oldest message is dropped, only the system text is still the same.
 """

@@ -22,7 +22,7 @@ from construct.text import shorten
 from construct.vocabulary import CycleKind, Priority
 
 _NEWEST_REFLECTIONS = 5
-"""How many reflections, and notes of reflector runs, are shown."""
+"""How many reflections are shown, and the notes of how many reflector runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,11 @@ class Diff:
     """The difference between what was known at two moments."""
 
     learned: tuple[Observation, ...]
-    """Known at the second moment, without replacing anything known at the first."""
+    """Known only at the second moment, without replacing anything known at the first."""
     changed: tuple[tuple[Observation, Observation], ...]
     """Pairs of an observation known at the first moment and its replacement."""
     gone: tuple[Observation, ...]
-    """Known at the first moment, and not replaced at the second."""
+    """Known only at the first moment, and not replaced at the second."""
     since: datetime
     until: datetime | None = None
     """None for now."""

@@ -23,7 +23,7 @@ _ENDED = (CycleStatus.SUCCEEDED, CycleStatus.FAILED, CycleStatus.REVERTED)
 HEARTBEAT_SECONDS = 5.0
 """How often a running cycle and an open chat renew their heartbeat."""
 STALE_SECONDS = 90.0
-"""Age from which a heartbeat of another host counts as abandoned."""
+"""Age from which a heartbeat from another host counts as stale."""
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 

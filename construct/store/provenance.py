@@ -196,7 +196,7 @@ def message_links(db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int,
 def corrections_of(
     db: sqlite3.Connection, message_ids: Iterable[int]
 ) -> list[tuple[int, Observation]]:
-    """Return the active observations that stand for what messages said and no longer hold.
+    """Return the active observations that correct what these messages said.
 
     Each comes with the id of the message: an observation drawn from it was edited into
     this one, or made outdated by it.
@@ -258,7 +258,8 @@ def direct_successors(
 ) -> list[Observation]:
     """Return what the cycle that superseded an observation replaced it with.
 
-    `outdating=False` leaves out observations that made it outdated: the rest repeat it.
+    `outdating=False` leaves out observations that made it outdated: the rest are its edits,
+    reflections made from it, and observations that repeat it.
     """
     source = """observations WHERE id <> :old AND (
         id IN (SELECT observation_id FROM observation_replaced

@@ -132,7 +132,7 @@ def drop_tool_rounds(db: sqlite3.Connection, message_ids: Iterable[int]) -> None
 def abandon_readers(db: sqlite3.Connection, now: str) -> None:
     """Abandon all running cycles, since each may have read what is now forgotten.
 
-    This includes every observer, as observers are given observations of all conversations.
+    This includes every observer, as observers may be given observations of all conversations.
     """
     db.execute(
         """UPDATE cycles SET status = 'abandoned', finished_at = ?, owner = NULL,

@@ -72,7 +72,7 @@ class Entry(NamedTuple):
     text: str
     role: str | None = None
     day: str | None = None
-    """The day an observation was made on."""
+    """The date of an observation, or of the one that a memory was promoted from."""
     about: str | None = None
     """The first day of the date that an observation refers to."""
     about_until: str | None = None

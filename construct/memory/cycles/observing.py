@@ -221,7 +221,7 @@ def _why_not_replaced(
     if rules.forbidden_in(newer.content) is not None:
         return "your rules keep out what would replace it"
     if stale.id not in batch.replaceable:
-        return "it belongs to the conversation this one was forked from, or to another"
+        return "it belongs to another conversation, or another conversation shares it"
     said = max((m.created_at, m.id) for m in batch.messages if m.id in newer.sources)
     return why_not_outdated(stale, newer, batch.said[stale.id], said)
 

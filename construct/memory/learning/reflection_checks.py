@@ -1,6 +1,6 @@
 """Check what a reflector proposes, as far as code can. No I/O.
 
-A proposal is checked for anchors, terms, negation, stance, days, owners and pins, and
+A proposal is checked for terms, negation, stance, days, owners and pins, and
 for whether it is shorter (docs/memory.md, "What keeps it correct"). Notes whose change
 fails a check stay as they are. Whether a line still means the same is for the verifier.
 """
@@ -22,7 +22,7 @@ Said = Mapping[int, tuple[str, int]]
 """Per observation, when the newest message under it was said, and that message's id."""
 
 _NOT_MIXED = {Stance.QUOTED, Stance.HYPOTHETICAL, Stance.INFERRED, Stance.ASSISTANT}
-"""Stances that all sources of a line must share, if one of them has it."""
+"""If one source of a line has one of these stances, all its sources must have it."""
 _PROTECTED = "it is pinned or the user's own"
 _QUOTE_LENGTH = 80
 """Characters of a note that a reason quotes."""
@@ -85,7 +85,7 @@ class Reflection:
 
     @property
     def shrinks(self) -> bool:
-        """Whether its lines are shorter than what they replace, or it only retires."""
+        """Whether its lines are shorter than what they replace, or it only retires notes."""
         if not self.lines:
             return bool(self.changes)
         return sum(c.new_tokens for c in self.changes) < sum(c.old_tokens for c in self.changes)
@@ -176,7 +176,7 @@ class _Checks:
         )
 
     def add_same(self, one: int, other: int) -> None:
-        """Accept or refuse that two notes say the same."""
+        """Accept or refuse the claim that two notes say the same."""
         retired, stays = sorted(
             (self.notes[one], self.notes[other]), key=lambda o: precedence(o, self.said)
         )
@@ -187,7 +187,7 @@ class _Checks:
         self._settle(change, f"the same as “{_quote(stays)}”", reason)
 
     def add_outdated(self, stale: int, newer: int) -> None:
-        """Accept or refuse that a newer note makes another outdated."""
+        """Accept or refuse the claim that a newer note makes another outdated."""
         old, new = self.notes[stale], self.notes[newer]
         if self._is_retired(stale):
             return
@@ -202,7 +202,7 @@ class _Checks:
         self._settle(change, f"outdated by “{_quote(new)}”", reason)
 
     def add_drop(self, note_id: int) -> None:
-        """Accept or refuse that a note is dropped."""
+        """Accept or refuse the proposal to drop a note."""
         note = self.notes[note_id]
         if self._is_retired(note_id) or self._is_needed(note_id):
             return

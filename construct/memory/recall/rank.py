@@ -34,7 +34,7 @@ WEIGHTS_AFTER = (0.2, 0.1)
 SESSION_GAP = timedelta(hours=4)
 """A silence longer than this ends a session."""
 SMOOTHING = 0.1
-"""Added to the BM25F score before taking its logarithm, which is undefined for 0."""
+"""Added to the relative BM25F score before taking its logarithm, which is undefined for 0."""
 
 # Similarity of meaning is used when there are vectors (benchmarks/README.md).
 SMOOTHING_WITH_VECTORS = 0.3
@@ -53,7 +53,8 @@ class Features(NamedTuple):
     """The features that make up the score of a candidate, most of them from 0 to 1."""
 
     words: float = 0.0
-    """Logarithm of the BM25F score relative to the best candidate's, which has 0."""
+    """Logarithm of the BM25F score relative to the best candidate's: 0 for the best, negative for
+    the others."""
     session_words: float = 0.0
     """The best relative BM25F score within the same session."""
     speaker: float = 0.0

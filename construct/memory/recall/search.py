@@ -48,7 +48,7 @@ REQUIRED_ROWS = 5_000
 benchmarks/README.md, "Is it fast", says what it costs.
 """
 WEIGHED_ROWS = 100_000
-"""The most rows of all words together that the index is searched for (`query.gated`).
+"""The most rows that all words searched for may have together (`query.gated`).
 
 It replaces `REQUIRED_ROWS` if a filter `restricts_messages`.
 """
@@ -129,7 +129,7 @@ def search_memory(
     """Return the best matches, best first. Deterministic.
 
     A word of the query that occurs nowhere is ignored. A word with almost the same
-    spelling is searched instead; entries that have only that one rank below the others.
+    spelling is searched for instead; entries that have only that one rank below the others.
     With `meaning`, entries that say the same in different words are found too. `today` is
     the day from which "yesterday" is counted. Raises ValueError if the query is blank.
     """

@@ -106,11 +106,16 @@ def _import(db: sqlite3.Connection, reader: "_Reader") -> ImportReport:
         ) from None
     except RecursionError:
         raise ConstructError(f"{name} is nested too deeply.\nNothing was imported.") from None
-    except (OSError, MemoryError) as error:
-        why = getattr(error, "strerror", None) or "there is not enough memory"
+    except OSError as error:
         raise ConstructError(
-            f"{name} cannot be read: {why}.\nNothing was imported. Check the path."
+            f"{name} cannot be read: {error.strerror or error}.\n"
+            "Nothing was imported. Check the path."
         ) from error
+    except MemoryError:
+        raise ConstructError(
+            f"There is not enough memory to read {name}.\n"
+            "Nothing was imported. Close other programs, then import it again."
+        ) from None
     is_own = reader.source == "construct"
     return ImportReport(
         source=reader.source,

@@ -368,7 +368,8 @@ _UPDATE_KNOWN = (
 def _merge_aliases(db: sqlite3.Connection) -> None:
     """Add the aliases that entities have in the file.
 
-    Those of an entity about which something was left out may have been forgotten.
+    Those of an entity about which something was left out are not added: they may have been
+    forgotten.
     """
     forgotten = _related(f"id IN ({_forgotten('relation')})")
     differing = f"""SELECT id, h.aliases, s.aliases FROM scratch.entities_mapped AS s
@@ -437,8 +438,8 @@ def _reactivate_sources(db: sqlite3.Connection) -> None:
 def _raise_watermarks(db: sqlite3.Connection) -> set[int]:
     """Raise watermarks to those in the file, and return the conversations concerned.
 
-    A known conversation without a new observer cycle is raised at most to its
-    `observed` watermark.
+    The watermarks of a known conversation without a new observer cycle are raised at most
+    to its `observed` watermark.
     """
     unlimited = set(column(db, _new("conversations")))
     unlimited.update(column(db, f"SELECT y.conversation_id FROM {_NEW_OBSERVERS}"))

@@ -227,7 +227,7 @@ async def test_a_fork_replaces_nothing_of_its_parent(
         t.id = await t.companion.store.call(fork, t.id, t.companion.settings.clock)
         await learn(t, api, "I moved to Porto.", MOVED)
         assert await states(t) == {LISBON: "active", PORTO: "active"}
-        assert "forked from" in await notes(t)
+        assert "it belongs to another conversation" in await notes(t)
         await learn(t, api, "I moved to Faro.", writes("User lives in Faro now", replaces="Porto"))
         assert (await states(t))[PORTO] == "superseded"
 
