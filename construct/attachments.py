@@ -35,7 +35,7 @@ _MAX_BYTES = {
 """The largest file that can be attached, in bytes."""
 _MAX_PAGES = 100
 _MAX_NAME = 255
-"""The most characters that a file name has on any system."""
+"""The most characters that a file name can have on common systems."""
 _PIXELS_PER_TOKEN = 750
 _TOKENS_PER_PAGE = 3_000
 """Of a PDF: the model is sent the page's text and a picture of it."""
@@ -275,7 +275,7 @@ def _read_pdf(data: bytes, name: str) -> Attachment:
 
 
 def _count_pages(data: bytes) -> int:
-    """Return how many pages a PDF has, counting page objects, also in compressed streams.
+    """Return how many pages a PDF has by counting page objects, including compressed ones.
 
     A PDF library would follow the file's own tables, which a hostile file can make
     endless. This reads each byte once, and does not count pages beyond the limits above.

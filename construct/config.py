@@ -1,8 +1,8 @@
-"""Read the settings from the environment, `.env` and `config.env`, in this order.
+"""Read the settings from the environment, `.env` and `config.env`.
 
-`.env` is in the working directory, `config.env` in the configuration directory. A `.env`
-may have come with somebody else's repository, so most of it counts only once the user
-has trusted it (docs/settings.md).
+The first of these that has a setting wins. `.env` is in the working directory,
+`config.env` in the configuration directory. A `.env` may have come with somebody else's
+repository, so most of it counts only once the user has trusted it (docs/settings.md).
 """
 
 import math
@@ -332,7 +332,7 @@ SECRETS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 CREDENTIALS = (*SECRETS, "ANTHROPIC_BASE_URL")
 """What `construct setup` wrote does not count if one of these comes from elsewhere.
 
-That is from the environment, or from a `.env` that the user has trusted.
+"Elsewhere" is the environment, or a `.env` that the user has trusted.
 """
 
 

@@ -18,7 +18,7 @@ _MODULE_OF_EXTRA = {"local": "xllamacpp", "mcp": "mcp", "semantic": "onnxruntime
 
 
 class InstallKind(StrEnum):
-    """Where a copy of the program is installed."""
+    """How a copy of the program is installed."""
 
     CLONE = "clone"
     """In a clone of the repository, run with `uv run`."""

@@ -1,9 +1,10 @@
 """The notebook: replies by fixed rules, used when no model is configured.
 
 A reply quotes up to three relevant earlier messages. If there are none it says "Noted.",
-and after a question also that nothing matches. Only the uids of the quoted messages
-are stored. So the reply's text is never observed, indexed, exported or sent to a model,
-and a forgotten message disappears from it.
+and after a question also that nothing matches. When asked to forget something, it
+explains how. Only the uids of the quoted messages are stored. So the reply's text is
+never observed, indexed, exported or sent to a model, and a forgotten message disappears
+from it.
 """
 
 import json

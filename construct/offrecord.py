@@ -1,8 +1,9 @@
 """Turns with a model off the record: answered, but never stored.
 
 The messages live in this process only. The model is sent what it would be sent anyway,
-followed by the messages off the record. Only their cost is stored, as one sum for the
-day, so that it does not show when or how often something was said.
+except the tools, followed by the messages off the record. Only their tokens and cost
+are stored, summed for each day and model, so that they do not show when or how often
+something was said.
 """
 
 import asyncio
@@ -41,11 +42,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OffRecord:
-    """Answers messages with the model, and keeps both in this process alone."""
+    """Answers messages with the model. Messages and replies stay in this process."""
 
     companion: Companion
     messages: list[Message]
-    """The messages off the record so far; each turn adds to it."""
+    """The messages off the record so far; each turn adds to them."""
     files: dict[int, tuple[File, ...]] = field(default_factory=dict)
     """Attachments by message id."""
 

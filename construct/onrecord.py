@@ -380,7 +380,7 @@ class OnRecord:
     def _store_reply(
         self, db: sqlite3.Connection, prepared: PreparedTurn, so_far: ReplyInProgress
     ) -> int | None:
-        # The user's message, or an item that a tool returned, may be forgotten by now.
+        # The user's message, or an item a tool returned, may have been forgotten by now.
         blocks = None
         if so_far.rounds and not forgotten_items(db, so_far.items):
             blocks = dump_rounds(so_far.rounds)

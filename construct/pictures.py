@@ -22,19 +22,19 @@ LONGEST_SIDE = 1568
 _MAX_PIXELS = 50_000_000
 _TOO_MANY_PIXELS = "{} has more than 50 megapixels. Attach a smaller copy."
 _MAX_PICTURE_BYTES = 37 * 1024 * 1024 // 10
-"""Encoded as base64 these are 5 MB, the API's limit."""
+"""Encoded as base64, this is just under 5 MB, the API's limit."""
 _MAGIC = {
     b"\x89PNG\r\n\x1a\n": "PNG",
     b"\xff\xd8\xff": "JPEG",
     b"GIF87a": "GIF",
     b"GIF89a": "GIF",
 }
-# A JPEG marker that starts a segment, not one of 00, D0-D7 inside the picture data.
+# A JPEG marker that starts a segment, unlike 00 and D0-D7 inside the picture data.
 _MARKER = re.compile(rb"\xff+([^\x00\xff\xd0-\xd7])", re.S)
 _START_OF_SCAN, _END_OF_IMAGE = 0xDA, 0xD9
 _START_OF_FRAME = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _MAX_SCANS = 32
-"""A progressive JPEG has about ten scans; decoding each takes as long as the whole picture."""
+"""A progressive JPEG has about ten scans, each as slow to decode as a plain JPEG."""
 _MAX_DRAWING_COLOURS = 1 << 16
 """A picture with more colours than this is a photo. Others are drawings or screenshots, which
 only PNG keeps sharp."""
@@ -105,7 +105,7 @@ def _decode(data: bytes, name: str) -> "Image.Image":
         width, height = picture.size
         if width * height > _MAX_PIXELS:
             raise AttachmentError(_TOO_MANY_PIXELS.format(name))
-        picture.draft(None, (LONGEST_SIDE, LONGEST_SIDE))  # a JPEG is decoded smaller at once
+        picture.draft(None, (LONGEST_SIDE, LONGEST_SIDE))  # scales a JPEG down while decoding it
         picture.load()
         flattened = _on_white(picture)
         flattened.thumbnail((LONGEST_SIDE, LONGEST_SIDE), Image.Resampling.LANCZOS)

@@ -98,7 +98,7 @@ class PrintableStream:
 
 
 def _start_of_unfinished_sequence(text: str) -> int:
-    """Return where an escape sequence starts that is cut off at the end; else `len(text)`."""
+    """Return the start of an escape sequence cut off at the end, or else `len(text)`."""
     position = 0
     while (introducer := _INTRODUCER.search(text, position)) is not None:
         if _UNFINISHED.match(text, introducer.start()):

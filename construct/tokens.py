@@ -1,7 +1,7 @@
 """Estimate how many tokens a text has.
 
 tiktoken is used if its vocabulary is already on disk; it is never downloaded. Otherwise
-the estimate is a quarter of the UTF-8 bytes. The store keeps a factor for each model
+the estimate is a quarter of the UTF-8 bytes. For each model, the store keeps a factor
 that corrects either estimate.
 """
 

@@ -1,7 +1,7 @@
 """One conversation turn: the events it emits, the reply as it arrives, and the outcome.
 
-Three responders answer turns: a model with the database (onrecord.py), a model off the
-record (offrecord.py), and the notebook's fixed rules. `responders.py` chooses; callers
+A responder answers turns: with a model or by the notebook's fixed rules, on the record
+(onrecord.py) or off it (offrecord.py). `responders.py` chooses one of the four; callers
 need not know which one they have.
 """
 

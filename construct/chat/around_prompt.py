@@ -20,12 +20,12 @@ _FRAMES_A_SECOND = 8
 _SHOW_SECONDS_FROM = 2
 """Seconds of waiting after which the time is shown too."""
 _MAX_QUEUED = 3
-"""Lines waiting to be sent that are shown."""
+"""How many of the lines waiting to be sent are shown."""
 _MIN_QUEUED_WIDTH = 3
 """Columns of a queued line that are shown, however narrow the terminal is."""
 _TAKE_BACK = " · ↑ takes it back"
 _MAX_CHIPS = 4
-"""Attached files that are shown, the newest ones."""
+"""How many of the attached files are shown: the newest ones."""
 _DETACH = " · /detach removes it"
 _BETWEEN = " · "
 _TITLE_WIDTH = 32
@@ -141,7 +141,7 @@ class ToolbarState:
     """The memory work that is running now."""
     private: bool = False
     held: bool = False
-    """Whether undone messages wait for more talk, whatever `observe` is."""
+    """Whether observing waits for more talk after an undo, whatever `observe` is."""
     keys: str = ""
     """The editing mode, unless it is emacs."""
 

@@ -2,7 +2,7 @@
 
 The line decides what is attached: deleting a word detaches its file, and a line that
 comes back brings its files with it. A path that was pasted or detached stays text until
-the line is sent or cleared, even if undo or yank bring it back.
+the line is sent or cleared, even if undo or yank brings it back.
 """
 
 import asyncio

@@ -17,7 +17,7 @@ log = logger("memory")
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The memory work due in a conversation, or with `elsewhere` in all other ones."""
+    """The memory work due in a conversation, or with `elsewhere` in all others at rest."""
 
     conversation_id: int | None
     leaving: bool = False

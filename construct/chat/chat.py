@@ -98,7 +98,7 @@ class Chat:
 
     @property
     def clock(self) -> Clock:
-        """The current time in the user's time zone."""
+        """The clock, set to the user's time zone."""
         return self.settings.clock
 
     @property
@@ -126,7 +126,7 @@ class Chat:
     async def run(
         self, operation: Callable[Concatenate[Context, P], R], *args: P.args, **kwargs: P.kwargs
     ) -> R:
-        """Run an operation in a thread with a connection of its own."""
+        """Run an operation in the database's thread, with this chat's context."""
 
         def run(db: sqlite3.Connection) -> R:
             companion = self.companion
@@ -154,7 +154,7 @@ class Chat:
     async def send(
         self, words: str, listen: Listener, attachments: Sequence["Attachment"] = ()
     ) -> TurnResult:
-        """Send a message and return its answer."""
+        """Send a message, and return how its turn ended."""
         here = self.conversation_id if self.is_private else await self.ensure_conversation()
         try:
             return await self.responder.turn(here, words, listen, attachments)
@@ -162,14 +162,14 @@ class Chat:
             await self._after_turn()
 
     async def again(self, listen: Listener) -> TurnResult | None:
-        """Ask for another answer to the last message; None when there is none."""
+        """Ask for another reply to the last message; None when there is no message."""
         try:
             return await self.responder.retry(self.conversation_id, listen)
         finally:
             await self._after_turn()
 
     async def drop(self) -> str | None:
-        """Exclude the last message from requests if it has no complete reply.
+        """Exclude the last message without a complete reply from later requests.
 
         Returns its text, or None when there is no such message.
         """
@@ -249,7 +249,7 @@ class Chat:
         return await self.run(meters)
 
     async def due(self) -> list[DuePlan]:
-        """Return the plans that are due now."""
+        """Return the plans to bring up now: due soon, or of unknown outcome."""
         if self.conversation_id is None or self.settings.memory == MemorySetting.OFF:
             return []
         return await self.store.call(due_plans, self.conversation_id, self.companion.memory_config)

@@ -22,7 +22,8 @@ _NO_CLIPBOARD = "No clipboard is available here. To attach a file, type @ and it
 def read_clipboard(environ: Mapping[str, str]) -> "Attachment | str":
     """Return the picture on the clipboard, else its text. May take a few seconds.
 
-    Raises UsageError where no tool can read it, AttachmentError for a damaged picture.
+    Raises UsageError where no tool can read it, AttachmentError if a picture cannot be
+    attached.
     """
     if sys.platform == "darwin":
         data = _picture_on_macos()

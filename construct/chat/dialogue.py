@@ -33,7 +33,7 @@ _BARE_WORDS = {
     **dict.fromkeys(("exit", "quit", ":q", ":q!", ":wq"), "/quit or Ctrl-D leaves."),
     "help": "/help lists the commands.",
 }
-"""What somebody who types one of these words on a terminal is told instead of sending it."""
+"""On a terminal these words are not sent as messages; the user is shown these hints."""
 
 _SMALL_MODEL = (
     "Some earlier replies came from the small built-in model, which is gone."

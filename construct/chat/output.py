@@ -104,7 +104,7 @@ class Output(Protocol):
         return ""
 
     async def answer_to(self, question: str, keys: str = "") -> str:
-        """Return what the user types at a question, empty when they decline.
+        """Return what the user types in answer to a question, empty when they decline.
 
         In a terminal, pressing one of `keys` answers at once, without Enter.
         """

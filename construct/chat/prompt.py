@@ -161,8 +161,8 @@ class Prompt:
     def send(self) -> bool:
         """Send the line, or answer the question with it. Return whether a line was sent.
 
-        A line with a file that cannot be attached stays at the prompt, and `/detach` before
-        or after a message detaches its newest file instead.
+        A line with a file that cannot be attached stays at the prompt. So does one with
+        files and a `/detach` before or after the message: its newest file is detached.
         """
         text = self.buffer.text
         if self.question:

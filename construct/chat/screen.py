@@ -192,7 +192,7 @@ class Screen:
         return self._last_group == group
 
     def redraw(self) -> None:
-        """Request that the prompt is drawn again."""
+        """Request that the prompt be drawn again."""
         self.app.invalidate()
 
     def hint(self, text: str) -> None:
@@ -202,7 +202,7 @@ class Screen:
         asyncio.get_running_loop().call_later(_HINT_SECONDS, self._end_hint, text)
 
     async def edit(self, text: str) -> None:
-        """Open the user's editor on a text and put the result before what stands at the prompt.
+        """Open the user's editor on a text and put the result before the line being typed.
 
         Raises UsageError when there is no editor.
         """

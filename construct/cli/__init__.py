@@ -24,8 +24,8 @@ def main() -> None:
 
     status = run(sys.argv[1:])
     if status == ExitStatus.INTERRUPTED:
-        # A normal exit would wait for threads, and one may need another minute: it
-        # waits for the database, or a model generates in it.
+        # A normal exit would wait for threads, and one may need another minute: it may
+        # be waiting for the database, or running a local model.
         os._exit(status)
-    gc.freeze()  # skips the last garbage collection, an eighth of the time of a search
+    gc.freeze()  # skips the last garbage collection, an eighth of the time a search takes
     sys.exit(status)

@@ -1,4 +1,4 @@
-"""The commands of the first level and their options.
+"""The top-level commands and their options.
 
 Each imports its body when it runs, so that `construct --help` starts fast.
 """

@@ -21,7 +21,7 @@ def chat(
     """Chat on the terminal, or answer piped lines; return the exit status.
 
     On a terminal, a user who has not set up a model is asked to choose one first. If they
-    choose none, there is no chat.
+    leave without choosing, there is no chat.
     """
     settings = env.settings
     if _is_on_terminal() and settings.provider == "auto" and not settings.is_configured:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from construct.operations.context import Context
 
 _UNLIMITED_WINDOW = 1_000_000
-"""Tokens: larger than any threshold, for commands that know no model."""
+"""Tokens: enough for all usual thresholds, for commands that know no model."""
 _PURGE_SECONDS = 0.5
 _HIDDEN = "(not shown)"
 _MAX_VALUE_LENGTH = 200
@@ -44,8 +44,8 @@ class Environment:
     def settings(self) -> Settings:
         """The settings in force. Raises UsageError if one is invalid.
 
-        If a new `.env` sets something that needs the user's trust, this asks on a
-        terminal; otherwise it reports what was ignored.
+        If a `.env` sets something that needs the user's trust, this asks on a terminal,
+        unless the user has already refused. What stays ignored is reported.
         """
         settings = load_settings(db=self.db)
         if settings.untrusted is not None and _ask_about(settings.untrusted, settings.config_dir):
@@ -61,7 +61,7 @@ class Environment:
     ) -> Iterator[sqlite3.Connection]:
         """Open the database and clean up after processes that were stopped.
 
-        Raises ConstructError when it fails.
+        Raises ConstructError if the database cannot be used, or fails during the block.
         """
         with closing(open_function(self.settings.db, self.settings.memory_rules)) as db:
             try:

@@ -153,7 +153,7 @@ def dry_run(env: Environment, last: int | None, since: str | None, *, as_json: b
 
 
 def undo(env: Environment, *, yes: bool, as_json: bool) -> None:
-    """Take back the last cycle. On a terminal show first what would change, and ask."""
+    """Take back the last cycle. On a terminal, first show what would change, and ask."""
     from construct.views.forgetting import (
         UNDO_QUESTION,
         undo_plan_view,

@@ -79,7 +79,7 @@ def _completions(
 
 
 def _harmless(text: str) -> str:
-    """Return a text without characters that the shell would interpret."""
+    """Return a text shortened, without characters that the shell would interpret."""
     short = shorten(text, _DESCRIPTION_LENGTH).replace("'", "’")
     return " ".join(_UNSAFE.sub(" ", short).split())
 

@@ -43,7 +43,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _open_streams() -> None:
-    """Replace closed standard streams; make unprintable characters print as `?`."""
+    """Replace closed standard streams; print characters they cannot encode as `?`."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115, PTH123 - stays open
@@ -83,7 +83,7 @@ def _outcome(arguments: Sequence[str]) -> int:
 
 def _dispatch(arguments: Sequence[str]) -> int:
     # The commands that run most often do without typer, whose import is slow. A shell
-    # asks typer for completions by a variable, without arguments.
+    # asks typer for completions through a variable, without arguments.
     if not arguments and "_CONSTRUCT_COMPLETE" not in os.environ:
         from construct.cli.chat import chat
         from construct.cli.environment import Environment

@@ -99,7 +99,7 @@ def pick(settings: Settings, reach: Reach, *, with_advice: bool) -> bool:
 
 
 def _choice_by_key(reach: Reach, pressed: str) -> ModelChoice | None:
-    """Ask for what the pressed key's choice needs, and return it; None for other keys."""
+    """Return the choice of the pressed key, asking for what it needs; None for other keys."""
     if pressed == "k":
         return operation.choose_key(_checked_key(getpass.getpass("API key (not shown): ").strip()))
     if pressed == "u":

@@ -41,7 +41,7 @@ def setting_for(client: Client, command: Sequence[str]) -> Setting:
 def _toml(value: object) -> str:
     """Return a string or a list of strings as TOML in ASCII.
 
-    Their JSON is valid TOML, but for the surrogate pairs with which it escapes an emoji.
+    ASCII JSON would be valid TOML, but for the surrogate pairs that stand for an emoji.
     """
     text = json.dumps(value, ensure_ascii=False)
     return re.sub("[^ -~]", lambda match: f"\\U{ord(match[0]):08x}", text)

@@ -107,7 +107,7 @@ def _stored_token(file: Path) -> str:
 
 
 def http_app(opened: Opener, compact: Compact, token: str, port: int) -> ASGIApp:
-    """Return the application that answers requests with the token."""
+    """Return the application that answers requests that carry the token."""
 
     async def report(request: Request, tool: str | None, build: _ReportBuilder) -> JSONResponse:
         """Answer with what `build` returns, and record the call unless `tool` is None."""

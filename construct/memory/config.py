@@ -21,7 +21,7 @@ class MemoryConfig:
     daily_usd: float
     """The most US dollars that memory work may cost in a day."""
     rules_file: Path | None = None
-    """The user's rules for what to remember or leave out; may be empty."""
+    """The file with the user's rules for what to remember or leave out. It may not exist."""
     meaning: Meaning | None = field(default=None, compare=False)
     """Lets recall compare texts by meaning; None if it uses words alone."""
 
@@ -32,7 +32,7 @@ class MemoryConfig:
 
     @property
     def retained(self) -> int:
-        """Tokens of messages that stay verbatim after compacting."""
+        """Minimum tokens of messages that stay verbatim after compacting."""
         return int(self.thresholds.retain * self.thresholds.compact)
 
 

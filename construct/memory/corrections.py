@@ -190,11 +190,11 @@ def _days_in(text: str, today: date) -> list[str]:
 
 
 def _period_meant(old: Observation, content: str, today: date) -> str | None:
-    """Return the month or year that the new text, which names no day, refers to.
+    """Return the time that the new text, which names no day, refers to.
 
-    In place of a day or month, "in June" is the next June, or the last one if the text is
-    in the past tense. A text in the past tense does not move a plan: "User has booked it
-    in June".
+    That is the old day, month or year, unless the new text names another month or year.
+    If the old one is a day or month, "in June" is the next June, or the last one if the
+    text is in the past tense. But "User has booked it in June" does not move a plan.
     """
     old_time = old.referenced_date
     months = [month for month in _months_in(content) if month not in _months_in(old.content)]

@@ -1,11 +1,11 @@
 """Store memories: facts kept on request, and facts promoted from observations.
 
 Of the memories that say the same thing, only one is active. A memory kept on request
-stays until the user forgets it. A promoted memory follows its observation: it is inactive
-while the observation is superseded or withheld, and if another observation repeats it,
-that one's memory takes over. `promote` brings all memories up to date, whatever has
-changed since it last ran, and may be called at any time: it takes 20 ms for 20,000 of
-them.
+stays until the user forgets it. A promoted memory follows its observation: it is
+inactive while the observation is superseded or withheld, and if that was edited,
+condensed or repeated by another, the other's memory takes over. `promote` brings all
+memories up to date, whatever has changed since it last ran, and may be called at any
+time: it takes 20 ms for 20,000 of them.
 """
 
 import re
@@ -108,7 +108,7 @@ def promote(db: sqlite3.Connection, clock: Clock) -> None:
 
 
 def _active_successor(db: sqlite3.Connection, old: Observation) -> Observation | None:
-    """Return the active observation that now says what a superseded one said.
+    """Return the active observation that now stands for a superseded one.
 
     None if it was only made outdated, undone or dropped.
     """

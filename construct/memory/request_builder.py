@@ -73,8 +73,8 @@ class RequestBuilder:
         """Compact the conversation if that is due, or else show new observations.
 
         New ones are shown only while the prompt cache is cold, because they change the
-        prefix. A fork is not compacted while messages it has from an ancestor are not
-        committed there.
+        prefix. A fork is not compacted while it is shown messages of an ancestor that no
+        committed observation stands for.
         """
         if situation is None:
             return

@@ -30,7 +30,7 @@ class Undone:
     """What undoing a cycle changed."""
 
     cycle: Cycle
-    """The cycle after the undo, with status reverted."""
+    """The undone cycle, now with status reverted."""
     deactivated: tuple[Observation, ...]
     """The observations it had made, now superseded."""
     reactivated: tuple[Observation, ...]

@@ -20,8 +20,8 @@ _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 def brief(path: Path, today: date) -> list[AgendaItem]:
     """Return what is due in the next two days, then plans of the last two weeks.
 
-    Empty if the database is locked. Raises DatabaseUnusableError if it is newer, damaged
-    or not Construct's.
+    Empty if the database is missing, locked or from an earlier version. Raises
+    DatabaseUnusableError if it is newer, damaged or not Construct's.
     """
     if path.exists() and not path.is_file():
         raise faults.cannot_open_error(path)

@@ -41,8 +41,9 @@ class Check:
 def doctor(db: sqlite3.Connection, settings: Settings) -> list[Check]:
     """Check settings, credentials, the database, search, and whether the model answers.
 
-    Takes the settings, because with invalid ones there is no context. Runs an event loop
-    for the request to the model, so it must not be called from inside one.
+    Takes the settings, because there is no context if CONSTRUCT_SEMANTIC_MODEL is wrong.
+    Runs an event loop for the request to the model, so it must not be called from inside
+    one.
     """
     credentials = _credentials(settings)
     checks = [

@@ -149,7 +149,7 @@ class Details:
 
 
 def details(ctx: Context) -> Details:
-    """Return the active and pending observations in scope of the user's conversation."""
+    """Return the active and pending observations in the scope of the user's conversation."""
     shown = [o for o in observations_in_scope(ctx) if not o.withheld]
     sources: dict[int, list[int]] = {}
     for observation_id, source_id in provenance.source_links(ctx.db, [o.id for o in shown]):

@@ -29,9 +29,10 @@ def plan_forget(ctx: Context, reference: Reference, *, words: bool) -> ForgetPla
 
 
 def forget(ctx: Context, reference: Reference, *, words: bool) -> Forgotten:
-    """Delete what was learned, with all derived from it, and withhold the messages behind it.
+    """Delete what was learned and all that rests on it; withhold the messages behind it.
 
-    `words` deletes the text of those messages too. Raises NotFoundError.
+    `words` also deletes the text of those messages and of the replies to them. Raises
+    NotFoundError.
     """
     return forgetting.forget(ctx.db, reference, ctx.clock, words=words)
 
@@ -72,7 +73,7 @@ def _described(ctx: Context, changes: Undone) -> Undo:
 
 @dataclass(frozen=True, slots=True)
 class ForgetQuestion:
-    """What the user asked to forget in conversation, as found by one observer run."""
+    """The requests to forget that one observer run found, and what else they would delete."""
 
     cycle_id: int | None
     requests: Sequence[ForgetRequest]
@@ -120,7 +121,7 @@ def forget_requested(ctx: Context, question: ForgetQuestion) -> None:
 
 
 def keep_requested(ctx: Context, question: ForgetQuestion) -> None:
-    """Keep what was asked to be forgotten: the model is shown it again."""
+    """Keep what was to be forgotten: the model is shown it again."""
     with transaction(ctx.db):
         forget_requests.restore(ctx.db, question.cycle_id)
         promote(ctx.db, ctx.clock)

@@ -71,7 +71,8 @@ class ObservePlan:
 def plan_observe(ctx: Context, worker: Model | None, since: str | None = None) -> ObservePlan:
     """Return the imported messages that have not been observed, by conversation.
 
-    With `since`, only conversations with messages after that moment. Raises UsageError.
+    With `since`, only conversations with unobserved messages since that moment. Raises
+    UsageError.
     """
     after = "" if since is None else to_text(parse_moment(since, ctx.clock))
     backlogs = backlog.backlogs(ctx.db, after)
@@ -126,7 +127,7 @@ async def observe(
 
 
 def _limit_to(db: sqlite3.Connection, companion: Companion, total: float) -> None:
-    """Set the daily limit to what is left until memory work has cost `total` dollars in all.
+    """Set the daily limit so that memory work stops once it has cost `total` dollars in all.
 
     Done before every step, since the daily sum begins again at midnight.
     """

@@ -26,7 +26,7 @@ class Opening:
     conversation: ConversationSummary | None
     """The conversation to continue; None for a new one."""
     first_run: bool
-    """Whether there is no conversation yet."""
+    """Whether there is no conversation yet, other than imported ones never continued."""
     private: bool
     """Whether the chat starts off the record."""
 

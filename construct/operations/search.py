@@ -20,7 +20,7 @@ class SearchResult:
     query: str
     hits: Sequence[Hit]
     respelt: Sequence[Respelt] = ()
-    """Words that were searched instead of words that occur nowhere."""
+    """Words that were searched for in place of words that occur nowhere."""
 
 
 def search(

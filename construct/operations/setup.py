@@ -1,7 +1,7 @@
 """Choose a model: find those available, try one, and save the choice in `config.env`.
 
 The choice is saved as ordinary settings. CONSTRUCT_SETUP lists their names, because they
-do not count if the environment has credentials (docs/settings.md).
+do not count if the environment or a trusted `.env` has credentials (docs/settings.md).
 """
 
 import os
@@ -271,7 +271,7 @@ def _settings_with(settings: Settings, choice: ModelChoice) -> Settings:
 
 
 async def _try_out(settings: Settings) -> tuple[str | None, str]:
-    """Return the model's answer to a short request, None for the notebook, and its advice."""
+    """Return the answer to a short request, None for the notebook, and advice on the window."""
     models = choose_models(settings)
     try:
         return (None if models.is_notebook else await _answer(models)), models.advice

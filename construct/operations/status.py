@@ -63,7 +63,7 @@ class Work:
     """The memory worker: what it is doing, what it waits for, and what it costs."""
 
     worker: str
-    """The worker model's name."""
+    """The name of the worker model, or `EXTRACTIVE` when no model is used."""
     worker_reason: str
     """Why no model is used for the memory; empty if one is."""
     now: datetime

@@ -241,7 +241,7 @@ def known_notes(
     for message in messages:
         if message.role == Role.USER:
             user_words |= content_words(message.content)
-    # The longest words tell most about the subject.
+    # The longest words say the most about the subject.
     longest_first = sorted(user_words, key=lambda word: (-len(word), word))
     query = list(dict.fromkeys([*(name for name, _ in names.most_common()), *longest_first]))
     quoted = ['"' + word.replace('"', '""') + '"' for word in query[:_MAX_QUERY_WORDS]]

@@ -150,7 +150,7 @@ class CycleRunner:
         None when there is nothing to do, when such a cycle is already running, or when the
         input changed and `give_up` has no result.
         """
-        # If cancelled while the cycle begins, wait until it has begun, to abandon it too.
+        # If cancelled while the cycle begins, wait until it has begun, so that it can be abandoned.
         beginning = asyncio.ensure_future(self.store.call(self._begin, job))
         try:
             cycle = await asyncio.shield(beginning)
@@ -214,7 +214,7 @@ class CycleRunner:
         job: CycleJob[Batch, Found, Result],
         cycle: RunningCycle[Batch],
     ) -> None:
-        if cycle.has_ended:  # cancelled while it was being stored, which runs to completion
+        if cycle.has_ended:  # cancelled while its end was being stored, and stored nevertheless
             return
         with transaction(db):
             self._finish(db, job, cycle, Outcome(status=CycleStatus.ABANDONED))

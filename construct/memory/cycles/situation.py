@@ -127,8 +127,8 @@ def conversations_at_rest(
 ) -> list[int]:
     """Return the cold conversations, except `exclude`, in which memory work is left.
 
-    They have more than LEFTOVER_TOKENS unobserved, or pending observations. Cold for any
-    cache life: their last request was over an hour ago.
+    They have more than LEFTOVER_TOKENS unobserved, or pending observations. They are cold
+    for any cache life: no request was sent in the last hour.
     """
     now, life = config.clock.now(), max(LIVES.values())
     since, until = to_text(now - life), to_text(now + life)

@@ -174,7 +174,8 @@ class MemoryWorker:
     ) -> tuple[int, policy.Situation]:
         """Return the id of the newest message, and the situation.
 
-        Messages that arrive later may still be waiting for a reply.
+        An observer reads no further than that message: later ones may still be waiting for
+        a reply.
         """
         newest = last_message_id(db, conversation_id)
         return newest, read_situation(db, conversation_id, self.config, leaving=leaving)

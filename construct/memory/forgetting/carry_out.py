@@ -83,7 +83,9 @@ def forget(
     words: bool,
     wait: float = purge.WAIT_SECONDS,
 ) -> Forgotten:
-    """Delete an item with everything that depends on it, and clear out the bytes.
+    """Forget an item with everything that depends on it, and clear out the bytes.
+
+    A message is withheld, and emptied only with `words`; anything else is deleted.
 
     Raises NotFoundError.
     """

@@ -43,7 +43,7 @@ class Removal:
     observations: tuple[Observation, ...]
     """Observations and reflections to delete, lowest generation first."""
     reactivated: tuple[Observation, ...]
-    """Observations superseded only by deleted ones: they become active again."""
+    """Observations superseded by deleted ones: they become active again."""
     memories: tuple[Memory, ...]
     conversations: tuple[ConversationNotes, ...]
     """Conversations whose title, task or suggested response reveals it, with that removed."""
@@ -122,7 +122,7 @@ def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) ->
     promoted = provenance.memories_from(db, deleted)
     memories = sorted({*named.memories, *promoted, *by_hand}, key=lambda m: m.id)
 
-    # Of a message, only the names are searched: too many other messages have its other words.
+    # Of a message, only the names are searched for: too many messages have its other words.
     marks = sorted(union(map(search_marks, fact_texts)) | union(map(fact_names, named_texts)))
     texts = [o.content for o in observations] + [m.content for m in memories] + named_texts
     said = [m.content for m in messages]
@@ -212,7 +212,10 @@ def plan_deletion(db: sqlite3.Connection, conversation_id: int) -> DeletionPlan:
 
 
 def _observations_behind(db: sqlite3.Connection, memory: Memory) -> set[int]:
-    """Return the observations behind this memory, and behind memories that say the same."""
+    """Return the observations behind this memory, and behind related memories.
+
+    Those are the ones that it replaced, that replaced it, or that say the same.
+    """
     return {
         m.observation_id
         for m in list_memories(db, include_superseded=True)

@@ -73,7 +73,7 @@ def repeats_itself(answer: str) -> str | None:
 
     An answer repeats itself if a line is longer than `_MAX_LINE_LENGTH`, or if more than
     40 % of about 50 samples of 200 characters occur again. Mastra's observer samples
-    answers the same way (seeds/003, section 15).
+    answers the same way.
     """
     if any(len(line) > _MAX_LINE_LENGTH for line in answer.splitlines()):
         return "the answer has a line that does not end"

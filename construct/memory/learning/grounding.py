@@ -71,9 +71,9 @@ def strongest_stance(content: str, sources: Sequence[Message], heard: Sequence[M
 
     The fact gets this one or a weaker one: see `weaker`.
 
-    `assistant` if no source is a message of the user. `quoted` if one of its terms, or
-    all its words if it has no terms, occur only in lines that begin with `>`, and the
-    user did not take them up in words of their own. Else `stated`. `heard`: all the
+    `assistant` if no source is a message of the user. `quoted` if one of the fact's terms,
+    or all its words if it has no terms, occur only in lines that begin with `>`, and the
+    user did not take the fact up in words of their own. Else `stated`. `heard`: all the
     messages in which the terms are looked for.
     """
     if all(m.role == Role.ASSISTANT for m in sources):

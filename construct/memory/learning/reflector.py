@@ -77,10 +77,10 @@ def choose(
 ) -> list[Observation]:
     """Return the observations to condense, oldest first, at most `limit` tokens of them.
 
-    Observations committed after `read_until`, when a reflector last read any, come
+    Observations committed after `read_until`, when a reflector last read any, are chosen
     first: the least condensed, then the oldest. Up to `_KNOWN_TOKENS` of the others are
     added, related ones first, since a new observation ("moved to Porto") may make an old
-    one outdated. The limit keeps observations that cannot be shortened from being paid
+    one outdated. That cap keeps observations that cannot be shortened from being paid
     for every time. If there are no new observations, the others are read again.
     Observations that the user pinned or wrote are never chosen.
     """
@@ -202,7 +202,7 @@ async def _ask_for_proposal(
 
 
 def _remark(first: Reflection) -> str:
-    """Tell the model what was wrong with its first answer."""
+    """Return the remark that tells the model what was wrong with its first answer."""
     if not first.shrinks and not first.refused:
         return (
             "Your last answer was not shorter than the notes it replaced. "

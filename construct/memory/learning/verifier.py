@@ -39,8 +39,8 @@ async def verify(
 ) -> list[str | None] | None:
     """Return for each group what is wrong with it, or None if nothing is.
 
-    A group that the verifier does not answer counts as wrong. Returns None if no call
-    brought a readable answer.
+    A group without an answer counts as wrong. Returns None if no call returned a readable
+    answer.
     """
     if not groups:
         return []

@@ -44,9 +44,9 @@ MAX_PASSAGES = 3
 SNIPPET = 240
 """The most characters of a passage."""
 MAX_SENTENCES = 2
-"""Sentences of a message that are searched: questions first, then the last ones."""
+"""Sentences of a message that are searched for: questions first, then the last ones."""
 MAX_WORDS = 8
-"""Words of a sentence that are searched, the rarest ones."""
+"""Words of a sentence that are searched for, the rarest ones."""
 CANDIDATES = 20
 """The most entries that are ranked."""
 MIN_WEIGHT_SHARE = 0.6
@@ -66,7 +66,7 @@ MAX_ESTIMATED_SHARE = 0.05
 
 _REMEMBERED_KINDS = ("observation", "memory")
 _MAX_CHARACTERS = 8_000
-"""Characters at the end of a message that are searched."""
+"""Characters at the end of a message that are read."""
 _IDLE_STEMS = frozenset(map(stem, (*SMALL_TALK, *TIME_WORDS)))
 """Stems of small talk and of times: they say nothing about a topic."""
 
@@ -98,7 +98,7 @@ class DocumentFrequency:
 
 
 class _Passage(NamedTuple):
-    """A passage, and the weight by which it is compared with passages of other sentences."""
+    """A passage, and the weight by which it is compared with passages for other sentences."""
 
     weight: float
     hit: Hit
@@ -120,9 +120,9 @@ def passages(
 ) -> list[Hit]:
     """Return the best passages for the newest message, cut to the part that matches.
 
-    Empty if none is good enough. If the message is a question without words to search
-    ("and when was that?"), the words of `previous` are searched. `known`: (kind, id) of
-    the entries that the model sees anyway; passages that only repeat them are left out.
+    Empty if none is good enough. If the message is a question without words to search for
+    ("and when was that?"), the words of `previous` are searched for. `known`: (kind, id)
+    of the entries that the model sees anyway; passages that only repeat them are left out.
     """
     queries = _queries(newest, today)
     if not queries and _FOLLOW_UP_QUESTION.search(newest):
@@ -140,7 +140,7 @@ def passages(
 
 
 def _queries(text: str, today: date | None) -> list[Query]:
-    """Return queries for the sentences worth searching: questions first, then the last."""
+    """Return queries for the sentences worth searching for: questions first, then the last."""
     sentences = _SENTENCE.findall(text[-_MAX_CHARACTERS:])
     last_first = [sentence for sentence in reversed(sentences) if sentence.strip()]
     last_first.sort(key=lambda sentence: not sentence.rstrip().endswith(("?", "？")))
@@ -350,7 +350,7 @@ def _newest(db: sqlite3.Connection, kind: str, words: Sequence[str]) -> Mapping[
 
 
 def _estimate(newest: Sequence[int], total: int) -> int:
-    """Estimate how many rows have a word from the newest ones that have it."""
+    """Estimate how many rows have a word, judged by the newest ones that have it."""
     if len(newest) < ROWS_READ:
         return len(newest)
     extrapolated = ROWS_READ * total // (total - newest[-1] + 1)

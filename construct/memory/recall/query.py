@@ -15,9 +15,9 @@ from construct.language.wordlists import STOP_WORDS
 from construct.text import one_line
 
 MAX_WORDS = 48
-"""Words of a query that are searched; a longer one is a pasted page."""
+"""Words of a query that are searched for; a longer query is a pasted page."""
 MAX_PIECES = 100
-"""Pieces of a query that are searched, for the same reason."""
+"""Pieces of a query that are searched for, limited for the same reason."""
 MAX_PAIRED = 6
 """Words that `gated` looks for in pairs."""
 _WORD_BREAK = 40
@@ -59,14 +59,14 @@ class Query:
     phrases: tuple[str, ...]
     """Quoted words, which must be adjacent and in this order.
 
-    Other regular forms of them match too, irregular ones do not.
+    Other regular forms of them match too, but irregular ones do not.
     """
     pieces: tuple[str, ...]
     """Pairs of adjacent characters in scripts without spaces."""
     possible_names: frozenset[str]
     """The capitalised words, or all words if none is capitalised."""
     role: str | None
-    """Whose words are meant (`user` or `assistant`), by "I" and "you"; None if unclear."""
+    """Whose words are meant (`user` or `assistant`), judged by "I" and "you"; None if unclear."""
     asks_when: bool
     """Whether the query asks for a time, with "when" or "how long"."""
     dates: tuple[Period, ...]
@@ -77,7 +77,7 @@ class Query:
     unknown_count: int = 0
     """Number of words that occur nowhere; `words` does not have them."""
     respelt: tuple[str, ...] = ()
-    """Words searched instead of misspelt ones (spelling.py)."""
+    """Words searched for instead of misspelt ones (spelling.py)."""
 
     @property
     def has_more_than_phrases(self) -> bool:
@@ -155,9 +155,9 @@ def gated(words: Sequence[str], frequency: Mapping[str, int], required: int, wei
 
     Ranking costs time for each row. So a row must have one of the rarest words, or two of
     the less rare ones: rows with two of them are few, and often what is meant. The rarest
-    words have up to `required` rows together, and all words that are searched have up to
-    `weighed`; still more common words are left out. The rarest word is always searched,
-    even if it exceeds both limits. Words that no row has are ignored.
+    words have up to `required` rows together, and all words that are searched for have up
+    to `weighed`; still more common words are left out. The rarest word is always searched
+    for, even if it exceeds both limits. Words that no row has are ignored.
     """
     rarest_first = sorted(
         (word for word in words if frequency.get(word, 0)), key=lambda word: frequency[word]

@@ -53,8 +53,10 @@ class Features(NamedTuple):
     """The features that make up the score of a candidate, most of them from 0 to 1."""
 
     words: float = 0.0
-    """Logarithm of the BM25F score relative to the best candidate's: 0 for the best, negative for
-    the others."""
+    """Logarithm of the BM25F score relative to the best candidate's.
+
+    0 for the best, negative for the others.
+    """
     session_words: float = 0.0
     """The best relative BM25F score within the same session."""
     speaker: float = 0.0

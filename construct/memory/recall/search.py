@@ -57,7 +57,7 @@ MAX_ATTEMPTS = 4
 SIMILAR = 60
 """The most entries of each kind that are taken because of their similar meaning."""
 SIMILAR_FILTERED = 1000
-"""Entries of each kind that are compared for similar meaning when filters are narrow."""
+"""Replaces `SIMILAR` if a filter `restricts_messages`, before that filter is applied."""
 MIN_SIMILARITY_ALONE = 0.3
 """Lowest cosine similarity of an entry that is found when the words find nothing."""
 DIRECT_SIMILARITY = 0.45

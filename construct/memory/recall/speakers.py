@@ -60,8 +60,8 @@ class Speakers:
     def sign(self, entry: Entry) -> float:
         """Return 1 if a participant that the query means said the entry, -1 if not.
 
-        0 if the query means nobody or both. -0.5 if nobody is addressed by name in the
-        conversation and the speaker usually has the name.
+        0 if the query means nobody or both, or if the entry is not a message. -0.5 if nobody
+        is addressed by name in the conversation and the speaker usually has the name.
         """
         if entry.role is None or not (self.names or self.role):
             return 0.0

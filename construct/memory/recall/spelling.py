@@ -50,7 +50,7 @@ _WORD_WITH_POSSESSIVE = re.compile(rf"({_WORD.pattern})(?:['’]s\b)?")
 
 @dataclass(frozen=True, slots=True)
 class Respelt:
-    """A word of the query that occurs nowhere, and the word that is searched instead."""
+    """A word of the query that occurs nowhere, and the word that is searched for instead."""
 
     typed: str
     searched: str
@@ -66,10 +66,11 @@ def respell(
     filters: Filters,
     today: date | None = None,
 ) -> tuple[Query, tuple[Respelt, ...]]:
-    """Return the query with words that occur nowhere replaced, and the replacements.
+    """Return the query without the words that occur nowhere, and their replacements.
 
-    `unknown`: the words that occur nowhere. Everything else about the query (times, whose
-    words, its meaning) stays. `today` is the day that "yesterday" refers to.
+    `unknown`: the words that occur nowhere. Those with no similar spelling are dropped.
+    Everything else about the query (times, whose words, its meaning) stays. `today` is the
+    day from which "yesterday" is counted.
     """
     dropped = [word for word in unknown if not is_cue(word)]
     if not dropped:

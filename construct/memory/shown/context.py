@@ -90,7 +90,7 @@ def alternating(parts: Iterable[ChatMessage]) -> list[ChatMessage]:
 
 
 def fit(messages: Sequence[Message], limit: int) -> list[Message]:
-    """Drop the oldest turns until the messages fit `limit` tokens.
+    """Drop the oldest turns until the messages fit into `limit` tokens.
 
     The last turn always stays.
     """

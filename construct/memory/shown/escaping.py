@@ -56,7 +56,7 @@ def escape(text: str) -> str:
     begins like an anchor or a note of ours gets a backslash before that, even if it is
     written with look-alike letters or invisible characters.
     """
-    # Split first: printable() removes some line separators, and would join lines there.
+    # Split first: printable() makes spaces of some line separators, and would join lines there.
     lines = (_escape_line(printable(line)) for line in text.splitlines())
     return _OPENS.sub(_escape_tag, "\n".join(lines))
 
@@ -107,8 +107,8 @@ def inline(text: str) -> str:
 def unescape(text: str) -> str:
     """Undo `escape` in text that a worker copied from its prompt.
 
-    Text that already had `&lt;task`, or a backslash before an anchor, is changed too: to
-    `<task`, and without the backslash.
+    Text that already had `&lt;task` or a backslash before an anchor is changed too: it
+    becomes `<task`, or loses the backslash.
     """
     return _BACKSLASH.sub(_unescape_line, _ESCAPED_OPENS.sub(_unescape_tag, text))
 

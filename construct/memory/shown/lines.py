@@ -74,7 +74,7 @@ def anchored_lines(letter: str, notes: Iterable[Note]) -> list[str]:
 
 
 def fitting(notes: Sequence[N], limit: int) -> list[N]:
-    """Return the notes that fit `limit` tokens with their anchors, in order.
+    """Return the notes that fit into `limit` tokens with their anchors, in order.
 
     A note that does not fit is skipped.
     """
@@ -114,7 +114,7 @@ class Section:
 
     lines: tuple[str, ...]
     is_closed: bool
-    """False if the closing tag is missing: the answer broke off, and only whole lines count."""
+    """False if the closing tag is missing, as when the answer broke off. Only whole lines count."""
 
 
 def section(answer: str, name: str) -> Section | None:
@@ -207,7 +207,7 @@ def pairs_in(lines: Iterable[str], sign: str, sent: Collection[str]) -> list[tup
 def _read_note(
     line: str, letter: str, sent: Collection[str], known: Collection[str]
 ) -> ReadNote | None:
-    """Return the note on a line, or None if it cannot be read; as in `read_notes`."""
+    """Return the note on a line, or None if `read_notes` leaves the line out."""
     head = _HEAD.fullmatch(one_line(line))
     if head is None or not all(is_when(day) for day in head.group(2, 3) if day):
         return None

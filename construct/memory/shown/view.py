@@ -30,10 +30,10 @@ def current_blocks(db: sqlite3.Connection, conversation_id: int, frame: Frame) -
 
 
 def take_in(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Blocks:
-    """Choose the blocks again: all active observations in scope, new ones in a last block.
+    """Choose the blocks again: what is shown and still active, and new ones in a last block.
 
-    If they exceed the budget, all are packed again, including those left out earlier.
-    Returns the blocks.
+    If they exceed the budget, all active observations in scope are packed again, including
+    those left out earlier. Returns the blocks.
     """
     descent = reach(db, frame.scope, conversation_id)
     old_blocks = shown.shown_blocks(db, conversation_id)

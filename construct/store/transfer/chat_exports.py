@@ -28,7 +28,7 @@ def is_conversation(value: Any) -> bool:
 def read_conversations(conversations: Iterable[Any]) -> Iterator[ImportedConversation]:
     """Convert the conversations of an export.
 
-    Raises RefusedError, with the conversation, if one cannot be read.
+    Raises RefusedError, which names the conversation, if one cannot be read.
     """
     for number, conversation in enumerate(conversations, 1):
         where = f"conversation {number}"

@@ -128,7 +128,7 @@ class ExportLines:
         return last[1]
 
     def _resolved(self, kind: str, key: str, row_uid: SqlValue) -> int | None:
-        """Return the id of the row with a uid. Raises ValueError if it was not read yet."""
+        """Return the id of the row with a uid. Raises ValueError if it has not been read yet."""
         if row_uid is None:
             return None
         row_id = self._id_of(kind, row_uid)

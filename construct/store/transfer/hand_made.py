@@ -25,7 +25,7 @@ class HandMadeLine:
 
 
 def _read_line(record: Mapping[str, Any]) -> HandMadeLine:
-    """Read a line of a hand-made file. Raises ValueError that says what is wrong."""
+    """Read a line of a hand-made file. Raises a ValueError that says what is wrong."""
     if record.get("type") != "message":
         raise ValueError(
             '"type" must be "message" in a file that does not begin with'

@@ -1,4 +1,4 @@
-"""The Markdown export, for reading: conversations by date, then observations by day.
+"""The Markdown export, for reading: conversations by date, observations by day, memories.
 
 Messages are block quotes, so that a heading or an open code fence in one does not affect
 the rest of the document.

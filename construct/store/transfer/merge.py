@@ -171,7 +171,7 @@ def _find_forgotten(db: sqlite3.Connection) -> None:
 
 
 def _related(condition: str) -> str:
-    """Return the SQL for the ids of the entities that relations with a condition name."""
+    """Return the SQL for the ids of the entities in the relations that meet a condition."""
     return f"""SELECT subject_id FROM scratch.relations WHERE {condition}
                UNION SELECT object_id FROM scratch.relations WHERE {condition}"""
 
@@ -193,8 +193,8 @@ def _list_forgotten(db: sqlite3.Connection, kind: str, ids: str) -> None:
 def _assign_ids(db: sqlite3.Connection, *, keep_ids: bool) -> None:
     """Assign each row its id here, and create the views (see the module's docstring).
 
-    A row with a known uid gets the known id, a new one the next free id. An entity also
-    counts as known if its name and type are.
+    A row with a known uid gets the known id, a new one the next free id, or its own with
+    `keep_ids`. An entity also counts as known if its name and type are.
     """
     db.execute(
         "CREATE TABLE scratch.id_map (kind TEXT, scratch_id INTEGER, main_id INTEGER,"
