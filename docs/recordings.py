@@ -200,7 +200,10 @@ def _slowly(answer: str, seconds: float = 3.0) -> Reply:
 
 
 def record(size: str) -> None:
-    """Play the session at one size in an empty home directory, and store it."""
+    """Play the session at one size in an empty home directory, and store it.
+
+    Raises RuntimeError if the program sent a request that the script has no answer to.
+    """
     script = tomllib.loads((RECORDINGS / "session.toml").read_text("utf-8"))
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, FakeApi() as api:
         answers(api, script)
@@ -213,6 +216,8 @@ def record(size: str) -> None:
             sitting.play(script)
         finally:
             sitting.close()
+        if unanswered := [request.error for request in api.requests if request.error]:
+            raise RuntimeError(f"{size}: {unanswered[0]}")
         (RECORDINGS / f"{size}.cast").write_text(sitting.recording.cast, "utf-8")
 
 

@@ -150,7 +150,7 @@ def test_recordings_are_small_and_whole() -> None:
         path.stem: path.read_text("utf-8") for path in (ROOT / "docs/recordings").glob("*.cast")
     }
     assert set(casts) == {"80x24", "200x50"}
-    assert sum(len(text.encode()) for text in casts.values()) < 400_000
+    assert sum(len(text.encode()) for text in casts.values()) < 450_000
     for size, text in casts.items():
         head, *events = map(json.loads, text.splitlines())
         assert (head["version"], f"{head['width']}x{head['height']}") == (2, size)

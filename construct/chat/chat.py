@@ -23,7 +23,7 @@ from construct.memory.turn_context import DuePlan, due_plans
 from construct.operations.context import Context
 from construct.operations.conversations import enter
 from construct.operations.opening import Opening
-from construct.operations.setup import ON_THIS_MACHINE, all_models
+from construct.operations.setup import LOCAL_SERVERS, all_models
 from construct.operations.status import Meters, meters
 from construct.references import Reference
 from construct.responders import Responder, off_record, on_record
@@ -217,11 +217,13 @@ class Chat:
         """
         before = self.companion.models
         found = await asyncio.to_thread(all_models, self.settings)
-        here = next((m for m in found if m.answers_to(name) and m.source in ON_THIS_MACHINE), None)
-        if here is not None:
-            chosen = before.with_found(here)
+        named = next((m for m in found if m.answers_to(name)), None)
+        own = self.settings.base_url  # the server that gets the user's key
+        if named is not None and named.source in LOCAL_SERVERS and named.server != own:
+            chosen = before.with_found(named)
         else:  # in a thread: a server may be asked for the model's window
-            chosen = await asyncio.to_thread(before.with_model, name)
+            full_name = name if named is None else named.name
+            chosen = await asyncio.to_thread(before.with_model, full_name)
         self.companion.use_models(chosen)
         if before.main not in {self.companion.models.main, before.worker}:
             await before.main.close()

@@ -225,8 +225,8 @@ def why(
 ) -> None:
     """Show where a memory came from, down to the words that were said.
 
-    The tree goes through every generation of reflections; the memory's history follows. `why
-    last` shows what the model was given from memory for the last reply.
+    The tree goes through every generation of reflections; the memory's history follows.
+    `why last` shows what the model was given from memory for the last reply.
     """
     from construct.operations import provenance
     from construct.views import provenance as views

@@ -43,7 +43,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _open_streams() -> None:
-    """Replace closed standard streams; print characters they cannot encode as `?`."""
+    """Replace closed standard streams; print `?` for characters that cannot be encoded."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115, PTH123 - stays open

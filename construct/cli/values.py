@@ -51,7 +51,7 @@ class _Converter:
 
 
 def convert_without_pydantic() -> None:
-    """Make typer convert values here, except types that are not in `_TYPE_NAMES`."""
+    """Make typer convert values here, except those of types not in `_TYPE_NAMES`."""
     if not typer.__version__.startswith(_TESTED_VERSION):
         return
     original = vars(core)["build_runtime_param"]

@@ -1,7 +1,7 @@
 """Find the days that an English sentence mentions. No I/O.
 
-"On Friday" is the next Friday or the last one, as the tense of the sentence says. It is
-counted from the day on which the sentence was said.
+"On Friday" is the next Friday or the last one, depending on the tense of the sentence.
+It is counted from the day on which the sentence was said.
 """
 
 import re
@@ -149,7 +149,8 @@ def referenced_date(text: str, base: date) -> date | None:
 def mentioned_days(text: str, base: date) -> list[date]:
     """Return the days that a sentence mentions, the most exact first.
 
-    "Friday 13 March" is one day, and what is moved from one date to another is on the other.
+    "Friday 13 March" is one day. Of "moved from the 6th to the 13th", only the 13th is
+    returned.
     """
     text = text[:_MAX_CHARACTERS]
     mentions: list[DayMention] = []
@@ -236,7 +237,8 @@ def _in_some_year(
 ) -> date | None:
     """Return the date that a month and a day mean when no year is given.
 
-    It is in "next year" if the sentence says so of it, else the nearest that fits the tense.
+    "Last year", "this year" or "next year" beside it decides. Otherwise it is the
+    nearest such date that fits the tense.
     """
     clause = _clause(text, *span)
     named = _YEAR_WORD.search(text, *clause) or _YEAR_WORD_BEFORE.search(text[: span[0]])

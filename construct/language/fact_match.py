@@ -19,10 +19,10 @@ from construct.language.words import words
 # A run of Chinese, Japanese or Korean characters, most of them words or parts of words.
 _CJK_RUN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 # A letter or digit of a script that puts spaces between words and joins no prefixes to
-# them. From Hebrew (U+0590) on, most scripts do not.
+# them. Scripts from Hebrew (U+0590) on are left out, since most of them differ.
 _LETTER = re.compile("[^\\W_\u0590-\U0010ffff]")
 _ENDING = 2
-"""Letters that an inflected form may have at its end, as "Annas" has."""
+"""How many letters an inflection may add to a word, as in "Annas"."""
 _MIN_LETTERS = 4
 """Shorter words say too little to recognise a fact by."""
 _ABBREVIATIONS = (name[:3] for name in (*MONTHS, *WEEKDAYS))
@@ -88,7 +88,7 @@ def _longer_words(text: str) -> frozenset[str]:
 def revealing_words(text: str) -> frozenset[str]:
     """Return every word that could reveal what a text says.
 
-    Pairs of characters for scripts without spaces.
+    For Chinese, Japanese and Korean, these are also pairs of characters.
     """
     return fact_names(text) | _longer_words(text) | _pairs(text)
 
@@ -161,9 +161,9 @@ def _analyse_fact(fact: str) -> _Fact:
 
 
 def _has_phrase(text: str, phrase: str) -> bool:
-    """Return whether a text contains a phrase, or a single word with up to two letters added.
+    """Return whether a text contains a phrase. A single word may have two letters more.
 
-    "Ana" is not in "bananas", "Anna" is in "Annas".
+    "Ana" is not in "bananas", but "Anna" is in "Annas".
     """
     if not phrase or phrase not in text:
         return False
@@ -174,5 +174,5 @@ def _has_phrase(text: str, phrase: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Return a text in lower case on one line, without the full stop at its end."""
+    """Return a text in lower case on one line, without full stops or "!" at its end."""
     return " ".join(text.casefold().split()).rstrip(".!。")

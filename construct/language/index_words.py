@@ -13,8 +13,8 @@ from functools import cache, lru_cache
 from construct.language.wordlists import IRREGULAR
 
 _WORD = re.compile(r"[^\W_]+")
-# Scripts written without spaces: the tokenizer takes a whole run for one word, so
-# recall searches for substrings instead.
+# Scripts written without spaces, and Korean, which joins particles to its words: the
+# tokenizer takes a whole run for one word, so recall searches for substrings instead.
 UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
@@ -60,7 +60,7 @@ def index_words(text: str) -> list[str]:
 
 
 def is_unspaced(text: str) -> bool:
-    """Return whether a text contains a script written without spaces."""
+    """Return whether a text contains characters of the scripts in UNSPACED."""
     return bool(UNSPACED.search(text))
 
 

@@ -73,8 +73,9 @@ def _negates_in(ambiguous: str, text_words: list[str], text: str) -> bool:
     negating_languages, other_language = _AMBIGUOUS_NEGATIONS[ambiguous]
     denying_stops = frozenset[str]().union(*(LANGUAGE_WORDS[name] for name in negating_languages))
     other_stops = LANGUAGE_WORDS[other_language]
-    for_denying = sum(word in denying_stops - other_stops for word in text_words)
-    for_other = sum(word in other_stops - denying_stops for word in text_words)
+    others = [word for word in text_words if word != ambiguous]
+    for_denying = sum(word in denying_stops - other_stops for word in others)
+    for_other = sum(word in other_stops - denying_stops for word in others)
     if for_denying == for_other and ambiguous == "no":
         return not _PORTUGUESE_NO.search(text)
     return for_denying >= for_other

@@ -63,8 +63,8 @@ def terms(text: str) -> frozenset[str]:
 def provable_terms(text: str) -> frozenset[str]:
     """Return the terms of a text that are evidence of a specific fact.
 
-    German capitalises every noun, so capitalised words are ignored there; numbers and
-    quoted words remain.
+    German capitalises every noun, so capitalised words in German texts are ignored;
+    numbers and quoted words remain.
     """
     return terms(text.lower() if is_german(text) else text)
 

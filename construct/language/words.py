@@ -49,7 +49,7 @@ def words(text: str) -> list[str]:
 
 
 def normal_form(word: str) -> str:
-    """Return a word in lower case, without its 's, spelled numbers as digits."""
+    """Return a word in lower case, without an ending such as 's; "two" becomes "2"."""
     if word.isascii():
         folded = word.lower()
         if "'" not in folded:

@@ -126,7 +126,7 @@ def unreachable(end: Endpoint, error: BaseException, *, may_retry: bool = True) 
 
 
 def silent(end: Endpoint) -> Failure:
-    """Return the failure for a server that is silent too long.
+    """Return the failure for a server that is silent for too long.
 
     It is not tried again: that would double the wait.
     """
@@ -158,10 +158,10 @@ def bad_key(end: Endpoint) -> ModelError:
 
 
 def bad_url(end: Endpoint) -> ModelError:
-    """Return the error for a malformed address."""
+    """Return the error for an address, proxy or certificate that does not work."""
     ours = "" if end.base_url is None else "ANTHROPIC_BASE_URL, "
     return ModelRejectedError(
-        f"With these settings no connection is possible. Check {ours}HTTPS_PROXY and SSL_CERT_FILE."
+        f"No connection is possible with these settings. Check {ours}HTTPS_PROXY and SSL_CERT_FILE."
     )
 
 
@@ -215,7 +215,7 @@ def _from_status(
 
 
 def _busy(end: Endpoint, status: int, quoted: str, wait: float | None) -> str:
-    state = "limits your requests" if status == 429 else "is busy"
+    state = "is limiting your requests" if status == 429 else "is busy"
     when = "Try again in a minute." if wait is None else f"Try again in {in_words(wait)}."
     return f"{end.who} {state}{quoted}. {when}"
 

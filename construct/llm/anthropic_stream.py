@@ -1,4 +1,4 @@
-"""Streams one reply of a Messages API, and retries when it fails early.
+"""Streams one reply from the Messages API, and retries when it fails early.
 
 Events are read as plain JSON, and nothing in them is taken for granted: servers other
 than Anthropic's omit fields, and blocks of unknown kinds must be sent back unchanged.
@@ -297,14 +297,15 @@ class _OpenBlock:
         return ""
 
     def words(self) -> Block | None:
-        """Return the text of a text block, or None for another kind."""
+        """Return the text of a text block, or None if it is empty or another kind."""
         text = _text(self._data, "text") if self._data.get("type") == "text" else ""
         return Text(text) if text else None
 
     def whole(self) -> Block | None:
         """Return the finished block.
 
-        None if it is empty or incomplete, or had deltas of an unknown kind.
+        None if it is empty or incomplete, or is not text and had deltas of an unknown
+        kind.
         """
         if self._data.get("type") == "text":
             return self.words()

@@ -120,7 +120,7 @@ def _settle_marks(body: Body, life: CacheLife) -> None:
     marked = list(_marked_blocks(body))
     for block in marked[MAX_MARKS - 1 : -1]:
         del block["cache_control"]
-    if life == "1h":  # five minutes is what the API takes without being told
+    if life == "1h":  # five minutes is the API's default
         for block in _marked_blocks(body):
             block["cache_control"]["ttl"] = life
 

@@ -47,7 +47,7 @@ class ModelInfo:
 
 @cache
 def model_info(name: str) -> ModelInfo:
-    """Return what is known about a model, or cautious defaults without prices."""
+    """Return what is known about a model, or defaults without prices."""
     if name.startswith(LOCAL_PREFIX):
         return _info(name, _catalog()["local"])
     known = _catalog()["models"]

@@ -149,7 +149,7 @@ class Embedder:
         """Return the vectors of each text's parts, at least one per text.
 
         Parts are encoded one at a time: padding a batch would change the int8 results,
-        and saves a tenth of the time at best.
+        and would save a tenth of the time at best.
         """
         self.load()
         return [[self._vector(part) for part in self._parts(text)] for text in texts]

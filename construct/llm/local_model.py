@@ -96,7 +96,8 @@ def add_chunk(reply: Reply, chunk: Chunk) -> str:
 def _usage(chunk: Chunk, before: Usage, spoke: bool) -> Usage:
     """Return the token counts so far.
 
-    Before the end, when llama.cpp reports them, each chunk of text counts as one token.
+    llama.cpp reports them at the end. Until then, each chunk of text counts as one
+    token.
     """
     if usage := chunk.get("usage"):
         cached = usage.get("prompt_tokens_details", {}).get("cached_tokens", 0)
@@ -153,7 +154,8 @@ class LocalModel:
     def __init__(self, path: Path, context_window: int | None = None) -> None:
         """Read the file's header only.
 
-        `context_window` is the most tokens it may be sent; the model's own limit stays.
+        `context_window` is the most tokens it may be sent; the model's own limit still
+        applies.
         Raises NotConfiguredError when it is not a model.
         """
         self.name = f"{LOCAL_PREFIX}{path.stem}"

@@ -49,7 +49,10 @@ class WordPiece:
 
 
 def _folded(text: str) -> str:
-    """Return the text in lower case without accents, punctuation set apart by spaces."""
+    """Return the text in lower case and without accents.
+
+    Spaces are put around each punctuation mark and ideograph.
+    """
     return "".join(map(_apart, unicodedata.normalize("NFD", text.lower())))
 
 

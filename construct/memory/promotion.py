@@ -2,10 +2,10 @@
 
 Of the memories that say the same thing, only one is active. A memory kept on request
 stays until the user forgets it. A promoted memory follows its observation: it is
-inactive while the observation is superseded or withheld, and if that was edited,
-condensed or repeated by another, the other's memory takes over. `promote` brings all
-memories up to date, whatever has changed since it last ran, and may be called at any
-time: it takes 20 ms for 20,000 of them.
+inactive while the observation is superseded or withheld. If the observation was edited,
+condensed, or retired because another says the same, the memory of the one that now
+stands for it takes over. `promote` brings all memories up to date, whatever has changed
+since it last ran, and may be called at any time: it takes 20 ms for 20,000 of them.
 """
 
 import re

@@ -111,7 +111,10 @@ def gather(
 def without_forgotten(
     db: sqlite3.Connection, conversation_id: int, context: TurnContext
 ) -> TurnContext:
-    """Return a context without the items that were forgotten since it was gathered."""
+    """Return a context without the items that were forgotten since it was gathered.
+
+    The task is left out if it has changed since.
+    """
     forgotten = {(item.kind, item.id) for item in forgotten_items(db, context_items(context))}
     task = get_conversation(db, conversation_id).current_task
     return replace(

@@ -126,7 +126,7 @@ def _revert(db: sqlite3.Connection, cycle: Cycle, clock: Clock) -> Undone:
     relations = revert_graph(db, cycle.id) if cycle.kind == CycleKind.GRAPH else 0
     reverting.swap_observations(db, cycle, now)
     if not made:
-        # Superseding what a cycle made has the same effect.
+        # If the cycle made observations, superseding them has the same effect.
         show_again(db, superseded)
     last_message = None
     if cycle.kind == CycleKind.OBSERVER and cycle.conversation_id is not None:

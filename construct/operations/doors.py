@@ -36,7 +36,7 @@ _MAX_CLIENT_CHARACTERS = 60
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What clients may read: everything, or one conversation, or what is recent enough."""
+    """What clients may read: everything, unless limited by conversation, by day, or by both."""
 
     conversation: int | None = None
     since: date | None = None
@@ -126,7 +126,7 @@ def agenda(ctx: Context, allowed: Access) -> Agenda:
 def current(ctx: Context, allowed: Access) -> list[Observation]:
     """Return the most urgent active observations that a client may read, oldest first.
 
-    As many as fit three quarters of the observation budget.
+    As many as fit into three quarters of the observation budget.
     """
     scope = _filters(ctx, allowed).descent
     readable = (

@@ -86,7 +86,7 @@ class DryRun:
     """What would be learned now, compared with what was learned before."""
 
     same: Sequence[Observation]
-    """Learned both times, in the same words."""
+    """Learned both times, in nearly the same words."""
     changed: Sequence[Changed]
     """Learned both times, but worded or marked differently."""
     added: Sequence[ProposedObservation]
@@ -218,7 +218,7 @@ def _changed(
     added: Sequence[ProposedObservation],
     sources: Mapping[int, set[int]],
 ) -> list[Changed]:
-    """Pair notes of the same messages that are alike, the most alike first.
+    """Pair notes of the same messages that are alike, choosing the most alike first.
 
     A model hardly ever words a note the same way twice.
     """

@@ -47,7 +47,7 @@ class Undo:
     is_here: bool
     """Whether the user is in that conversation."""
     learns: bool
-    """Whether memory work is done at all, so that it may be done again."""
+    """Whether memory work is done at all. If it is, undone work may be done again."""
 
 
 def plan_undo(ctx: Context) -> Undo:

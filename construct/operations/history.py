@@ -234,10 +234,10 @@ def _sum(begin: date, weeks: Sequence[PeriodSummary]) -> PeriodSummary:
 def _weekly(
     counts: Counter[tuple[date, str]], changes: Counter[tuple[date, int]], this_monday: date
 ) -> list[PeriodSummary]:
-    """Return a period for every week up to now, and beyond it if anything is dated later.
+    """Return a period for every week up to this one, and beyond it if anything is dated later.
 
-    `counts` are the events by Monday and field or priority, `changes` by how much the
-    active observations of a generation grew, by Monday and generation.
+    `counts` has the number of events by Monday and field or priority; `changes` has the
+    change in the number of active or pending observations, by Monday and generation.
     """
     periods: list[PeriodSummary] = []
     mondays = [monday for monday, _ in changes]

@@ -149,7 +149,7 @@ def _filtered(
 
 @dataclass(frozen=True, slots=True)
 class StoredMemory:
-    """A memory, and the conversation it was promoted from, if any."""
+    """A memory, and the conversation of the observation it was promoted from, if any."""
 
     memory: Memory
     conversation: int | None = None

@@ -2,7 +2,8 @@
 
 A priority, a stance or a mark keeps only what has it; of several priorities, or several
 stances, one is enough. `since`, `until` and `on` take a day, a month, a year or an age.
-Every other word, and all text in quotation marks, must be in the observation or memory.
+`all` filters nothing. Every other word, and all text in quotation marks, must be in the
+observation or memory.
 """
 
 import re
@@ -123,7 +124,8 @@ class MemoryFilter:
 def parse_filter(text: str, clock: Clock) -> MemoryFilter:
     """Parse a typed filter.
 
-    Raises UsageError if the word after `since`, `until` or `on` has digits but is no date.
+    Raises UsageError if the word after `since`, `until` or `on` has digits but is not a
+    date.
     """
     named: dict[str, list[str]] = {"priorities": [], "stances": [], "marks": [], "words": []}
     first_day = last_day = ""

@@ -49,8 +49,8 @@ def _of_day(day: date, clock: Clock, end_of_day: bool) -> datetime:
 def _in_utc(moment: datetime, clock: Clock) -> datetime:
     """Return a moment in UTC; one without an offset is in the user's time zone.
 
-    At the very edges of Python's calendar, where UTC may not have the moment, this is the
-    nearest one it has.
+    At the very edges of Python's calendar, where the moment may be out of range in UTC,
+    this is the nearest one in range.
     """
     try:
         return (moment if moment.tzinfo else moment.replace(tzinfo=clock.zone)).astimezone(UTC)

@@ -15,7 +15,10 @@ from construct.store.records import Memory, Observation
 from construct.vocabulary import Stance
 
 _FACTUAL_STANCES = frozenset({Stance.STATED, Stance.PLANNED, Stance.INFERRED})
-"""Stances that count as facts about the user. Questions, suppositions and quotations do not."""
+"""Stances that count as facts about the user.
+
+Questions, suppositions, quotations and the assistant's words do not.
+"""
 _MIN_MENTIONS = 2
 """How many lines must mention a name before it becomes a subject."""
 _MAX_NAME_WORDS = 6

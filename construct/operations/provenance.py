@@ -82,7 +82,7 @@ class ReplyTrace:
     lines: int = 0
     """The number of observations in these blocks."""
     still_shown: tuple[Observation, ...] = ()
-    """Those of these observations that are still in the prompt, oldest first."""
+    """The observations of these blocks that are still in the prompt, oldest first."""
     given: tuple[GivenItem, ...] = ()
     """Items given for this turn alone, such as passages found by recall."""
 

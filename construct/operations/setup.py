@@ -24,8 +24,8 @@ from construct.vocabulary import Provider
 
 ANTHROPICS_URL = "https://api.anthropic.com"
 NOTEBOOK = Notebook.name
-ON_THIS_MACHINE = frozenset(kind.source for kind in servers.KINDS)
-"""The values of `FoundModel.source` for servers on this machine."""
+LOCAL_SERVERS = frozenset(kind.source for kind in servers.KINDS)
+"""The values of `FoundModel.source` for the known kinds of local server."""
 CREDENTIALS_ELSEWHERE = "credentials"
 """Stands for credentials in the environment or in a trusted `.env`."""
 _TEST_PROMPT = "Say hello in one short sentence."

@@ -70,11 +70,11 @@ class Work:
     """When this was read."""
     running: tuple[Cycle, ...] = ()
     held_tokens: int = 0
-    """Tokens of new messages needed before undone messages are observed again."""
+    """Tokens of new messages needed before messages whose cycle was undone are observed again."""
     reflect_from: int = 0
     """Tokens of active observations at which another reflection may run.
 
-    It depends on how the last one ended; 0 if there was none.
+    It depends on how the last one ended; 0 if it condensed enough, or if there was none.
     """
     last_reflection: CycleStatus | None = None
     """How the last reflection ended; None if there was none."""

@@ -57,9 +57,9 @@ def settled_ids(db: sqlite3.Connection) -> set[int]:
 
 
 def origin(db: sqlite3.Connection, observation_id: int) -> Origin:
-    """Return the first message behind an observation, and the oldest observation's wording.
+    """Return the first message and the wording of the oldest observation behind this one.
 
-    If no message is left, the uid is that of the oldest observation.
+    If that has no message left, the uid is its own.
     """
     row = db.execute(
         f"""{_ORIGINS} SELECT coalesce(m.uid, o.uid), o.content

@@ -56,7 +56,7 @@ def is_empty(db: sqlite3.Connection) -> bool:
 def enter_conversation(db: sqlite3.Connection, conversation_id: int) -> None:
     """Record that the user spoke in, switched to or forked into a conversation.
 
-    Message times cannot tell, since the clock may have been wrong.
+    Message times do not show this reliably, since the clock may have been wrong.
     """
     db.execute(
         """INSERT INTO meta (name, value) VALUES (?, ?)
@@ -160,7 +160,7 @@ def rename_conversation(
 
 
 NO_CACHE = "none"
-"""`cache_life` of a conversation without a prompt cache: the notebook replied, no model."""
+"""`cache_life` of a conversation without a prompt cache: the notebook replied, not a model."""
 
 
 def note_request(

@@ -60,7 +60,7 @@ def find_copy_before_migration(path: Path) -> Path | None:
 
 
 def remove_copy_before_migration(path: Path) -> None:
-    """Remove all copies made before migrations, also unfinished ones. Raises OSError."""
+    """Remove all copies made before migrations, including unfinished ones. Raises OSError."""
     _remove(file for file, _ in _files(path))
 
 

@@ -265,7 +265,10 @@ def last_over_live_messages(db: sqlite3.Connection, conversation_id: int) -> Cyc
 
 
 def answered_until(db: sqlite3.Connection, kind: str, conversation_id: int | None) -> str:
-    """Return when the last cycle of a kind that got an answer from a model ended, or ""."""
+    """Return when the last cycle of a kind that got an answer from a model ended, or "".
+
+    Undone and abandoned cycles do not count.
+    """
     query = """SELECT max(finished_at) FROM cycles WHERE kind = ? AND conversation_id IS ?
                AND status IN ('succeeded', 'failed') AND output_tokens > 0"""
     return scalar(db, query, (kind, conversation_id)) or ""

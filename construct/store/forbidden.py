@@ -1,4 +1,4 @@
-"""The user's `never:` rules, applied whenever something is written to the memory.
+"""The user's `never:` rules, applied to what workers and models write to the memory.
 
 The functions that store observations, memories and the notes of cycles call `is_forbidden`
 themselves, so that no caller can forget to. For titles, tasks and the graph, the callers

@@ -55,7 +55,7 @@ def add(
 
 
 def withhold_committed(db: sqlite3.Connection, conversation_id: int, now: str) -> None:
-    """Withhold what a conversation's committed observer cycles heard requests for.
+    """Withhold what a conversation's committed observer cycles heard requests to forget.
 
     A message that is still in its conversation's window is withheld when it leaves it.
     """

@@ -81,8 +81,8 @@ def entities(db: sqlite3.Connection, ids: Iterable[int] | None = None) -> list[E
 def entities_called(db: sqlite3.Connection, names: Iterable[str]) -> list[Entity]:
     """Return the entities that may have one of these lower-case names.
 
-    Always included are entities with aliases, and those whose names have anything but
-    ASCII letters, digits and spaces: SQLite cannot compare these, so the caller must.
+    Entities with aliases are always included, and so are those whose names have anything
+    but ASCII letters, digits and spaces: SQLite cannot compare these, so the caller must.
     """
     rows = db.execute(
         f"""{_ENTITIES} WHERE lower(name) IN {ID_LIST} UNION {_ENTITIES}
@@ -178,7 +178,7 @@ def delete_unnamed(db: sqlite3.Connection, entity_ids: Iterable[int]) -> int:
 
 
 def count_unread(db: sqlite3.Connection, after: int = 0) -> int:
-    """Count the memories in force that no graph cycle has read, of those above an id."""
+    """Count the memories in force, with ids above `after`, that no graph cycle has read."""
     return scalar(db, f"SELECT count(*) FROM memories WHERE {_UNREAD} AND id > ?", (after,))
 
 
@@ -193,7 +193,7 @@ def unread(db: sqlite3.Connection, limit: int, *, newest: bool = False) -> list[
 
 
 def mark_read(db: sqlite3.Connection, memory_ids: Iterable[int], cycle_id: int) -> set[int]:
-    """Record which cycle read these memories, and return the ids of those in force."""
+    """Record which cycle read those of the memories that are in force; return their ids."""
     query = f"""UPDATE memories SET cycle_id = ?
                 WHERE superseded_at IS NULL AND id IN {ID_LIST} RETURNING id"""
     return set(column(db, query, (cycle_id, json_ids(memory_ids))))

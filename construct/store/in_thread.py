@@ -21,7 +21,7 @@ An import of a million messages holds it for half a minute, longer on a busy mac
 
 
 class Store:
-    """One connection in a thread of its own, which runs one call after the other.
+    """One connection in a thread of its own, which runs calls one at a time.
 
     `patience` is how many seconds a call waits while another process has the lock.
     """
@@ -44,7 +44,7 @@ class Store:
         """Run `work(connection, ...)` in the database's thread.
 
         The work is finished even if the waiting task is cancelled, so that nothing is
-        stored by halves.
+        left half stored.
         """
 
         def run() -> T:

@@ -216,7 +216,7 @@ def index_violations(db: sqlite3.Connection) -> list[str]:
 
 
 def file_violations(db: sqlite3.Connection) -> list[str]:
-    """Return a sentence for each damaged page and each dangling reference."""
+    """Return a sentence for each fault in the file, five at most, and each dangling reference."""
     damaged = [
         f"The file is damaged: {row[0]}"
         for row in db.execute("PRAGMA integrity_check(5)")

@@ -70,8 +70,8 @@ def observation_behind(db: sqlite3.Connection, reference: Reference) -> int:
 def insert_memory(db: sqlite3.Connection, new: NewMemory, now: str) -> int | None:
     """Store a memory in force and return its id.
 
-    If the user's rules forbid the content, nothing is stored and the result is None.
-    What the user wrote themselves is always stored.
+    If the user's rules forbid the content or the category, nothing is stored and the
+    result is None. What the user wrote themselves is always stored.
     """
     if not _is_by_user(db, new) and is_forbidden(db, new.content, new.category):
         return None

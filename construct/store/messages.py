@@ -88,7 +88,7 @@ def messages_of(db: sqlite3.Connection, conversation_id: int) -> list[Message]:
 
 
 def latest_messages(db: sqlite3.Connection, limit: int) -> list[Message]:
-    """Return the newest messages over all conversations, grouped by conversation."""
+    """Return the newest messages of all conversations, grouped by conversation."""
     source = """messages WHERE id IN (
         SELECT id FROM messages ORDER BY created_at DESC, id DESC LIMIT ?)
         ORDER BY conversation_id, id"""
@@ -167,7 +167,7 @@ def newest_messages(
 ) -> list[Message]:
     """Return the newest `limit` messages with id <= until that may be sent, oldest first.
 
-    `with_refused` adds those that the model declined to answer; `/retry` asks them again.
+    `with_refused` adds those that the model declined to answer; `/retry` sends them again.
     `with_notebook` adds the notebook's replies.
     """
     left_out = f"{LEFT_OUT_SQL} AND stop_reason <> '{REFUSED}'" if with_refused else LEFT_OUT_SQL

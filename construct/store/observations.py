@@ -1,7 +1,7 @@
 """Queries for observations and their sources.
 
 Here, active observations are those that the model may be shown: withheld ones do not count.
-`Observation.state` and provenance.py count them.
+`Observation.state`, and `active_at` and `generations` in provenance.py, count them.
 """
 
 import sqlite3
@@ -92,7 +92,10 @@ def in_scope(db: sqlite3.Connection, ids: Iterable[int], descent: Descent | None
 
 
 def by_urgency(db: sqlite3.Connection, descent: Descent | None) -> Iterator[tuple[int, int]]:
-    """Yield (id, tokens) of the active observations: pinned, then by priority, then newest."""
+    """Yield (id, tokens) of the active observations in scope, most urgent first.
+
+    Pinned ones come first, then higher priorities, then newer ones.
+    """
     where, values = scope_filter(descent)
     yield from db.execute(
         f"""SELECT id, token_count FROM observations WHERE {ACTIVE}{where}
@@ -183,7 +186,7 @@ def last_said(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, tuple[str
 
     The messages behind sources of any generation count; equal times are ordered by
     message id. An observation that the user wrote has the time it was written. If no
-    message is left, the result is ("", 0).
+    message is left, the id is 0, and the time of any other observation is "".
     """
     query = f"""{BENEATH} SELECT m.created_at, m.id FROM observation_messages AS link
                 JOIN messages AS m ON m.id = link.message_id WHERE link.observation_id IN beneath
@@ -221,7 +224,7 @@ BENEATH = """WITH RECURSIVE beneath(id) AS (
 def resting_in(
     db: sqlite3.Connection, ids: Iterable[int], conversation_ids: Iterable[int]
 ) -> frozenset[int]:
-    """Return the observations that go back to a message of one of these conversations."""
+    """Return the ids of observations that go back to a message of these conversations."""
     query = f"""{BENEATH} SELECT EXISTS (
         SELECT 1 FROM observation_messages JOIN messages ON messages.id = message_id
         WHERE observation_id IN beneath AND conversation_id IN {ID_LIST})"""

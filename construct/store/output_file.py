@@ -14,7 +14,7 @@ from construct.store.database import MAGIC, make_folder
 from construct.store.version import APPLICATION_ID, SIDE_FILES, side_file
 
 MARKDOWN_END = "\n<!-- construct-export -->\n"
-"""The end of every Markdown export, which tells it from the user's own notes."""
+"""The end of every Markdown export, which distinguishes it from the user's own notes."""
 _REPORT_TITLE = b"<title>What Construct remembers</title>"
 _READ_BYTES = 4096
 """Bytes of a file that are read to find out whether it is ours."""
@@ -144,7 +144,7 @@ def _is_export_header(line: bytes) -> bool:
 
 
 def refuse_database(target: Path, db_path: Path, option: str = "-o") -> None:
-    """Raise UsageError if `target` is this database, a file beside it, or a database in use."""
+    """Raise UsageError for a folder, this database, a file beside it, or a database in use."""
     if target.is_dir():
         raise UsageError(f"{target} is a folder.\nName a file with {option}.")
     goal, home = Path(os.path.realpath(target)), Path(os.path.realpath(db_path))

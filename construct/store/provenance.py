@@ -1,4 +1,4 @@
-"""Queries for where observations come from, and what came of them, over all generations.
+"""Queries for where observations come from, and what came of them, across generations.
 
 A row of `observation_replaced` links an observation to each one it replaced, with the
 cycle and the relation: `edit`, `outdated` (it made the old one outdated) or `same` (both
@@ -63,7 +63,7 @@ def with_dependents(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
 
 
 def reactivated_by(db: sqlite3.Connection, deleted: Collection[int]) -> dict[int, set[int]]:
-    """Return the observations to reactivate when `deleted` ones are deleted.
+    """Return the observations to reactivate when those in `deleted` are deleted.
 
     The keys are their ids, the values the ids among `deleted` that had replaced them.
     """
@@ -338,7 +338,7 @@ def notes_of_reflections(db: sqlite3.Connection, limit: int) -> list[str]:
 
 
 NOTED_LENGTH = 80
-"""How many characters of an observation a cycle's notes quote at least, if it has as many."""
+"""A cycle's notes quote at least this many characters of an observation, or all of it."""
 
 
 def withheld_at(db: sqlite3.Connection, observation_id: int) -> list[str]:

@@ -111,7 +111,7 @@ def withhold(db: sqlite3.Connection, message_ids: Iterable[int], now: str, *, wo
 
 
 def _add_tombstones(db: sqlite3.Connection, rows: str, value: object, now: str) -> None:
-    """Record that rows were forgotten or deleted, in a column named when only messages were."""
+    """Record that rows of any kind were forgotten or deleted; `message_uid` is their uid."""
     db.execute(
         f"INSERT OR IGNORE INTO tombstones (message_uid, created_at) SELECT uid, ? FROM {rows}",
         (now, value),
@@ -135,8 +135,8 @@ def finish_erasure(db: sqlite3.Connection, wait: float = WAIT_SECONDS) -> bool:
     """Clear the bytes of deleted rows; returns False if that could not be finished.
 
     That happens if another process uses the database for longer than `wait` seconds, or
-    if the disk is full or failing. The next call continues where this one stopped. A call
-    with nothing left to do is cheap.
+    if the disk is full or failing, or if the copy left by a migration cannot be removed.
+    The next call continues where this one stopped. A call with nothing left to do is cheap.
     """
     next_step = scalar(db, "SELECT value FROM meta WHERE name = 'pruning'")
     if next_step is None:

@@ -73,7 +73,7 @@ def superseded_by(db: sqlite3.Connection, cycle_id: int) -> list[int]:
 def swap_observations(db: sqlite3.Connection, cycle: Cycle, now: str) -> None:
     """Restore the observations that a cycle superseded, and supersede those it made.
 
-    If an edit is undone whose new version is committed, the old version is committed too.
+    If the new version of an undone edit is committed, the old version is committed too.
     """
     if cycle.kind == CycleKind.EDIT:
         db.execute(

@@ -438,7 +438,7 @@ def m011_attachments(db: Database) -> None:
 
 
 def m012_calls_by_client(db: Database) -> None:
-    """Keep one row per client and tool, so that one that polls all day does not fill the disk.
+    """Keep one row per client and tool, so that a client polling all day does not fill the disk.
 
     Some files of version 11 already have the new table: for a day, m010 made it.
     """

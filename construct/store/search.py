@@ -119,7 +119,7 @@ def match(
 def containing(
     db: sqlite3.Connection, kind: str, pieces: Sequence[str], filters: Filters, newest: int
 ) -> list[int]:
-    """Search the `newest` latest rows for any of `pieces`, also within words.
+    """Search the `newest` latest rows for any of `pieces`, even inside words.
 
     Returns the ids of the rows that contain one: those with the most of them first, then
     the newest. Meant for scripts without spaces.

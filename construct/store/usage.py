@@ -49,7 +49,7 @@ def record_usage(
 def record_off_record_usage(db: sqlite3.Connection, call: Call, midnight: str) -> None:
     """Add an off-the-record call to the one row for its day, purpose and model.
 
-    So what was spent is known, but not when or in how many calls.
+    So what was spent is known, but not at what time or in how many calls.
     """
     amounts = asdict(call.usage) | {"cost_usd": call.cost_usd}
     sums = ", ".join(f"{name} = {name} + :{name}" for name in asdict(call.usage))
@@ -84,6 +84,7 @@ class UsageLine:
     purpose: str
     model: str
     calls: int
+    """Those off the record on one day count as one."""
     input_tokens: int
     cache_read_tokens: int
     cache_write_tokens: int
@@ -107,7 +108,7 @@ def usage_lines(db: sqlite3.Connection, since: str = "") -> list[UsageLine]:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """The tokens and cost of one call."""
+    """The tokens and cost of one call, or of a day's calls off the record."""
 
     created_at: str
     purpose: str
@@ -149,7 +150,7 @@ class PricedMessage:
 def priced_messages(db: sqlite3.Connection) -> Iterator[PricedMessage]:
     """Yield the unarchived messages, by conversation, oldest first.
 
-    Imported messages are left out until they have been observed.
+    Imported messages are left out while they are archived.
     """
     rows = db.execute(
         """SELECT conversation_id, role, token_count, created_at, model, retried FROM messages

@@ -34,7 +34,7 @@ class EntryText:
 
 
 def model_of(db: sqlite3.Connection, name: str) -> int | None:
-    """Return the id of a model, or None if it was never chosen."""
+    """Return the id of a model, or None if it has none."""
     return scalar(db, "SELECT id FROM vector_models WHERE name = ?", (name,))
 
 
@@ -119,7 +119,7 @@ def has_other_models(db: sqlite3.Connection, name: str) -> bool:
 
 
 def drop_other_models(db: sqlite3.Connection, name: str, limit: int) -> None:
-    """Delete some vectors of other models, and those models once none is left."""
+    """Delete up to `limit` vectors of other models; if they have none left, delete those models."""
     others = "SELECT id FROM vector_models WHERE name <> ?"
     deleted = db.execute(
         f"""DELETE FROM vectors WHERE (model, kind, entry_id, part) IN (

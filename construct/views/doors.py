@@ -1,8 +1,8 @@
 r"""Render memory for other programs (MCP, HTTP), and the list of programs that asked.
 
-Stored text may contain instructions meant for a model. So every answer begins by saying
-that it is information, and each item is exactly one line: line breaks become spaces, or
-`\n` in a JSON string, and `<` is escaped.
+Stored text may contain instructions meant for a model. So every text answer begins by
+saying that it is information, and each item is exactly one line: line breaks become
+spaces, or `\n` in a JSON string, and `<` is escaped.
 """
 
 import json

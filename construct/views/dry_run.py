@@ -89,7 +89,8 @@ def dry_run_json(plan: DryRunPlan, done: DryRun) -> dict[str, Any]:
 def _problems(done: DryRun) -> RenderableType:
     """Return what went wrong, each problem once.
 
-    Notes made without the model do not show what the user's rules change.
+    The last line matters: notes made without the model do not show what the user's
+    rules change.
     """
     lines = (
         Text(f"  {one_line(problem)}", style="dim") for problem in dict.fromkeys(done.problems)

@@ -81,7 +81,7 @@ def forget_question(plan: ForgetPlan) -> str:
 
 
 def forgotten_view(forgotten: Forgotten) -> str:
-    """Return what was deleted."""
+    """Return what was deleted, what is withheld now, and what was kept."""
     counts = (
         (forgotten.observations, "observation"),
         (forgotten.memories, "memory"),
@@ -104,7 +104,7 @@ def forgotten_view(forgotten: Forgotten) -> str:
 
 
 def forget_request_view(question: ForgetQuestion, today: date) -> RenderableType:
-    """Return what the user asked to forget, and all that would be deleted along with it."""
+    """Return what the user wanted forgotten, and what would be deleted with it."""
     lines = ["You asked for this to be forgotten. It is withheld from the model:"]
     lines += map(_request_line, question.requests)
     parts: list[RenderableType] = [Text("\n".join(lines))]

@@ -1,4 +1,4 @@
-"""Render what `compact` and `observe` would do, and what they changed."""
+"""Render what `observe` would do, and what `compact` and `observe` did."""
 
 from typing import Any
 

@@ -85,7 +85,7 @@ class MarkdownStream:
     def tail(self, max_lines: int = 8) -> str:
         """Return the last `max_lines` lines of what is not final.
 
-        They are cut to the terminal's width.
+        They are broken at the terminal's width.
         """
         if self._cached_tail is None or self._cached_tail[0] != max_lines:
             self._cached_tail = (max_lines, "\n".join(self._tail_lines(max_lines)))

@@ -129,9 +129,10 @@ def inline(content: str) -> list[Token]:
 
 @cache
 def parser(*, links: bool = True) -> MarkdownIt:
-    """Return the parser: CommonMark with tables; HTML and link definitions are text.
+    """Return the parser: CommonMark with tables and strikethrough.
 
-    A definition may come pages after its use, when the use has already been printed.
+    HTML and link definitions are text: a definition may come pages after its use, when
+    the use has already been printed.
     """
     markdown = MarkdownIt("commonmark", {"maxNesting": 100}).enable(["table", "strikethrough"])
     markdown.disable(["reference", "html_block"])

@@ -30,7 +30,7 @@ _WAYS = {
     "recall": "what the model searched for",
     "source": "what the model read again",
 }
-"""Headings for the ways by which an item got into a request."""
+"""Headings for the ways in which an item gets into a request."""
 
 
 def why_view(trace: Trace | MessageTrace | MemoryTrace, clock: Clock) -> RenderableType:
@@ -64,7 +64,7 @@ def why_json(trace: Trace | MessageTrace | MemoryTrace | None) -> dict[str, Any]
                 "attachments": [attachment_json(attached) for attached in trace.attachments],
                 "life": [asdict(event) for event in trace.life],
             }
-        case None:  # a memory added by hand rests on nothing
+        case None:  # a memory kept on request rests on nothing
             lists = ("sources", "messages", "attachments", "life")
             return {"observation": None} | {name: [] for name in lists}
 

@@ -1,6 +1,6 @@
 """Named styles for dark, light and unknown backgrounds.
 
-On an unknown background only ANSI colours are used that are readable on both.
+On an unknown background, only ANSI colours readable on both dark and light are used.
 """
 
 from collections.abc import Mapping
@@ -107,7 +107,7 @@ PLAIN = Theme(STYLES, CODE_STYLES, plain=True)
 def choose_theme(setting: str, environ: Mapping[str, str]) -> Theme:
     """Return the theme for a setting (`auto`, `light`, `dark`) on this terminal.
 
-    NO_COLOR overrides the setting.
+    NO_COLOR overrides the setting, and so does a terminal with few colours.
     """
     if environ.get("NO_COLOR"):
         return PLAIN

@@ -9,7 +9,7 @@ from construct.views.words import counted
 def imported_text(imported: Imported) -> str:
     """Return one line that says what an import added."""
     report = imported.report
-    noun = "entry" if report.source == "construct" else "message"  # or a row of an export
+    noun = "entry" if report.source == "construct" else "message"  # an entry is any row
     known = f" Already here: {counted(report.known, noun)}." if report.known else ""
     left_out = counted(report.left_out, noun)
     forgotten = f" Forgotten or deleted here, so left out: {left_out}." if report.left_out else ""

@@ -1,7 +1,7 @@
 """Fit text to a terminal's width by wrapping or cutting lines.
 
-Wide characters take two columns, combining ones none. Lines break between words, and in
-scripts without spaces between characters.
+Wide characters take two columns, combining ones none. Lines break between words or, in
+scripts without spaces, between characters.
 """
 
 import re

@@ -141,6 +141,8 @@ Joga andebol no Sporting e tem 12 anos
 User nada no clube
 User lives at No. 5
 Hij is pas 5 jaar en woont in Utrecht
+Hij komt pas morgen
+Ich lebe in Not
 User war in Not und die Familie hat geholfen
 用户非常喜欢猫
 用户差不多三十岁

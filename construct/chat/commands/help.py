@@ -58,7 +58,7 @@ class HelpView:
 
 
 def halves(groups: Sequence[CommandGroup]) -> tuple[list[CommandGroup], list[CommandGroup]]:
-    """Split the groups into two columns of similar height, keeping their order."""
+    """Split the groups into two columns of similar height, keeping their order in each."""
     splits = [
         (list(left), [group for group in groups if group not in left])
         for size in range(1, len(groups) + 1)

@@ -124,7 +124,7 @@ class Registry:
 
     @property
     def names(self) -> list[str]:
-        """The commands' names, in order."""
+        """The commands' names, in alphabetical order."""
         return sorted(self._commands)
 
     def find(self, name: str) -> Command | None:

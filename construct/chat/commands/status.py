@@ -21,7 +21,7 @@ group = CommandGroup("Status")
 
 _SAID = 10
 _AT_ONCE = 100
-"""How many messages are drawn at once, which takes a tenth of a second."""
+"""How many messages are drawn at once. Drawing them takes a tenth of a second."""
 _NOTHING_SAID = "Nothing has been said in this conversation yet."
 
 

@@ -1,4 +1,4 @@
-"""Model servers on this machine: finding them and listing their models.
+"""Find the model servers on this machine, and list the models of any server.
 
 A new kind of server is a module here and a line in `KINDS`.
 """
@@ -29,9 +29,9 @@ def look(environ: Mapping[str, str] = os.environ) -> list[FoundModel]:
     """Return the chat models of the servers on this machine, the most suitable first.
 
     Asks the addresses in CONSTRUCT_LOOK_FOR; without it, those where known kinds of
-    server listen by default, and OLLAMA_HOST. Takes less than a second, whatever
-    listens there. Raises UsageError when CONSTRUCT_LOOK_FOR has an address that is not
-    on this machine.
+    server listen by default, for Ollama the one in OLLAMA_HOST if that is on this
+    machine. Takes less than a second, whatever listens there. Raises UsageError when
+    CONSTRUCT_LOOK_FOR has an address that is not on this machine.
     """
     # No limit here: a server is asked up to three questions, each with its own limit.
     searches = [partial(_first_found, kinds, url) for url, kinds in _places(environ)]
@@ -107,7 +107,7 @@ def _on_loopback(url: str) -> str:
 
 
 def _ollama_host(host: str) -> str | None:
-    """Return the base URL in OLLAMA_HOST, or None when it is not on this machine.
+    """Return the base URL in OLLAMA_HOST, or None if it has none on this machine.
 
     As in Ollama, quotation marks are ignored, the scheme and the port may be missing,
     and 0.0.0.0 means every address.
@@ -128,6 +128,6 @@ def _ollama_host(host: str) -> str | None:
 
 
 def _sensible_first(model: FoundModel) -> tuple[bool, bool, str]:
-    """Sort models: those that can do memory work first, then loaded ones, then by name."""
+    """Return a sort key: models fit for memory work first, then loaded ones, then names."""
     is_small = model.parameters is not None and model.parameters < FEWEST_PARAMETERS
     return (is_small, not model.is_loaded, model.name.lower())

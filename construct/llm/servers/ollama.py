@@ -21,7 +21,7 @@ _NUM_CTX = re.compile(r"^num_ctx\s+(\d+)\s*$", re.MULTILINE)
 
 
 def find(ask: Ask, base_url: str) -> list[FoundModel] | None:
-    """List the models that can chat."""
+    """List the models that can chat, or return None if this is not Ollama."""
     listed = entries(ask("/api/tags"), "models")
     if listed is None:
         return None

@@ -5,7 +5,7 @@ from construct.llm.servers.types import SERVER, Ask, FoundModel, ServerKind
 
 
 def find(ask: Ask, base_url: str) -> list[FoundModel] | None:
-    """Return the server's models, or None if it lists none.
+    """Return the server's models, or None if it has no list of models.
 
     Lists in Anthropic's format give the context windows too.
     """

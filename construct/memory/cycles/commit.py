@@ -32,7 +32,7 @@ from construct.vocabulary import Replacement, WatermarkName
 
 
 class StaleError(Exception):
-    """Another process or the user changed the cycle's input in the meantime."""
+    """The cycle's input has changed in the meantime, or the cycle is no longer running."""
 
 
 @dataclass(frozen=True, slots=True)

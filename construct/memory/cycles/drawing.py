@@ -32,7 +32,10 @@ from construct.text import one_line
 from construct.vocabulary import CycleKind, CycleStatus, Step
 
 BETWEEN_TURNS = 20
-"""Unread memories needed for a call between turns; at other times one is enough."""
+"""Unread memories needed for a call between turns.
+
+One is enough after a reflection, when the conversation is left, or on request.
+"""
 _MAX_MEMORIES = 200
 """Memories per call. More would have more relations than fit into one answer."""
 _MAX_MEMORIES_AFTER_FAILURE = 40
@@ -87,7 +90,7 @@ class GraphJob(CycleJob[GraphBatch, GraphProposal | None, None]):
         """Return the unread memories that fit one call, at least one however long."""
         last = cycles.last_cycle(db, self.kind, None)
         # The last cycle may have failed because of one memory. Starting with the newest, this
-        # one can leave it out.
+        # cycle can leave that memory out.
         failed = last is not None and last.status == CycleStatus.FAILED
         unread = graph.unread(
             db, _MAX_MEMORIES_AFTER_FAILURE if failed else _MAX_MEMORIES, newest=failed

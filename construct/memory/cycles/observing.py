@@ -86,7 +86,10 @@ class Material:
 
 
 def material(db: sqlite3.Connection, messages: Sequence[Message], model: Model | None) -> Material:
-    """Return messages with their attached texts, and the files that the model can see."""
+    """Return messages with their attached texts, and the files that the model can see.
+
+    Without a model, the messages are returned as they are, and no files.
+    """
     if model is None or not any(m.attached for m in messages):
         return Material(list(messages), {})
     files = {
@@ -265,7 +268,8 @@ def fallback_reason(
 ) -> str | None:
     """Return why the newest batch was read by rule, although there is a worker model.
 
-    None if the model read it, or if no batch was read after the cycle `since`.
+    None if the model read it or had nothing to read in it, or if no batch was read after
+    the cycle `since`.
     """
     cycle = cycles.last_cycle(db, CycleKind.OBSERVER, conversation_id, (CycleStatus.SUCCEEDED,))
     if cycle is None or cycle.id <= since or cycle.model != EXTRACTIVE:

@@ -1,7 +1,7 @@
 """Run due memory work in the background, one cycle after another.
 
 The policy decides before every step what is due, so any process may do the work, and
-calling this often does no harm.
+calling `run_due` often does no harm.
 """
 
 import asyncio
@@ -129,10 +129,10 @@ class MemoryWorker:
             return made
 
     async def observe_before_turn(self, conversation_id: int) -> None:
-        """Observe and compact until the window is within its limit. The turn waits for this.
+        """Observe and compact until the turn need not wait, or no more can be observed.
 
-        If an observer is already reading this conversation, wait for it first: its work
-        may be enough.
+        `policy.must_wait` decides. If an observer is already reading this conversation,
+        wait for it first: its work may be enough.
         """
         find = partial(unobserved, at_rest=False)
         async with self._observing[conversation_id]:

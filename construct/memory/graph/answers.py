@@ -74,7 +74,10 @@ class GraphProposal:
 
     relations: tuple[ProposedRelation, ...]
     read: tuple[str, ...]
-    """Anchors of the memories the answer covers: all, or those up to the last one cited."""
+    """Anchors of the memories the answer covers.
+
+    All of them, or, if the answer broke off, those up to the last one cited.
+    """
     is_whole: bool
     """False when the answer broke off."""
     notes: tuple[str, ...]
@@ -234,6 +237,6 @@ def _clean_name(written: str) -> str | None:
     name = written.strip(" .,;:!?\"“”'")
     if name.casefold() in SELF:
         return USER
-    # Without content words it is no name; nor is an empty one.
+    # A text without content words is not a name; neither is an empty one.
     has_content = not NOTE_STOP_WORDS.issuperset(index_words(name))
     return name if has_content and len(name) <= _MAX_NAME else None

@@ -19,7 +19,7 @@ def names_by_key(entities: Iterable[Sequence[str]]) -> dict[str, Sequence[str]]:
     """Map the key of every name to all names of the entity that has it.
 
     `entities`: the names of each entity, the main one first. If entities share a name,
-    the one that has it as main name wins, then the first.
+    the one that has it as its main name wins, then the first.
     """
     all_names = list(entities)
     by_key = {key(names[0]): names for names in reversed(all_names)}

@@ -63,7 +63,7 @@ def neighbours(db: sqlite3.Connection, name: str, clock: Clock) -> Tree:
             )
         raise NotFoundError(
             f"{name.strip()!r} is not in the graph.\n"
-            "Try the name as it stands in your memories, or leave it out to start from yourself."
+            "Try the name as it appears in your memories, or leave it out to start from yourself."
         )
     entities.sort(key=lambda e: key(e.name) != name_key)
     ids = {e.id for e in (*entities, *_twins(db, entities))}

@@ -83,7 +83,7 @@ def strongest_stance(content: str, sources: Sequence[Message], heard: Sequence[M
     )
     if not quoted or _is_taken_up(content, sources):
         return Stance.STATED
-    own = frozenset(w for m in heard for w in words(_QUOTED_LINE.sub("", m.content)))
+    own = frozenset(w for m in heard for w in words(own_words(m)))
     if telling := terms(content) & (own | quoted):
         return Stance.QUOTED if telling - own else Stance.STATED
     telling = content_words(content) & (own | quoted)
@@ -91,20 +91,25 @@ def strongest_stance(content: str, sources: Sequence[Message], heard: Sequence[M
 
 
 def rests_on_files(
-    content: str, sources: Sequence[Message], heard: Sequence[Message], days: Iterable[str]
+    content: str, sources: Sequence[Message], heard: Sequence[Message], named: Iterable[str]
 ) -> bool:
     """Return whether a fact comes from a picture or PDF and not from the user's words.
 
     That is so if one of its sources came with such a file, and the user neither wrote its
     terms (or any of its words, if it has no terms) nor took it up in another message.
+    `named`: the days that the user's words name, as "yesterday" does; they may be written
+    in any way.
     """
     if not any(m.has_unreadable_attachment for m in sources) or _is_taken_up(content, sources):
         return False
-    own = [_QUOTED_LINE.sub("", m.content) for m in heard if m.role == Role.USER]
-    if ungrounded_terms(content, own, days):
-        return True
-    said = frozenset(word for text in own for word in words(text))
-    return bool(provable_terms(content) - said) or content_words(content).isdisjoint(said)
+    said = frozenset(w for m in heard if m.role == Role.USER for w in words(own_words(m)))
+    supported = said.union(*map(date_terms, named))
+    return bool(provable_terms(content) - supported) or content_words(content).isdisjoint(said)
+
+
+def own_words(message: Message) -> str:
+    """Return a message without its quoted lines."""
+    return _QUOTED_LINE.sub("", message.content)
 
 
 def _is_taken_up(content: str, sources: Sequence[Message]) -> bool:

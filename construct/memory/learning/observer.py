@@ -6,16 +6,18 @@ reads a half that fails too, so no batch is ever skipped (docs/memory.md,
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from construct import tokens
 from construct.clock import Clock
+from construct.language.dates import mentioned_days
 from construct.language.terms import terms
 from construct.llm.types import File, Model, WorkRequest
 from construct.memory.learning.asking import Account, ask, repeats_itself, sound_part
 from construct.memory.learning.extractive import extract
 from construct.memory.learning.grounding import (
+    own_words,
     quoted_list,
     rests_on_files,
     strongest_stance,
@@ -46,8 +48,8 @@ KNOWN_TOKENS = 1_500
 """Maximum tokens of known notes in one call."""
 WISHES_TOKENS = 1_500
 """Maximum tokens of the user's rules in one call."""
-_PROMPT_TOKENS = 1_800
-"""Tokens reserved for the system prompt, which is in fact shorter."""
+_PROMPT_TOKENS = 1_900
+"""Tokens reserved for the system prompt (1,710) and what stands between the messages."""
 _MIN_ROOM = 200
 """Minimum tokens for the messages, and for the answer, in a small context window."""
 _REPLY_TOKENS = 8_192
@@ -331,7 +333,7 @@ def _checked_observation(
         quote = earlier.content[:_QUOTE_LENGTH]
         account.problems.append(f"kept “{quote}”: it was noted in the same cycle")
     supported = strongest_stance(note.content, sources, context)
-    if rests_on_files(note.content, sources, context, days):
+    if rests_on_files(note.content, sources, context, _named_days(context, reading)):
         supported = Stance.QUOTED
     allowed = {
         "stance": weaker(note.stance, supported),
@@ -342,6 +344,16 @@ def _checked_observation(
         sources=tuple(dict.fromkeys((*ids, *(i for o in unstored for i in o.sources)))),
         replaces=tuple(o.id for o in stored),
     )
+
+
+def _named_days(messages: Iterable[Message], reading: Reading) -> list[str]:
+    """Return the days that the user's own words in these messages name."""
+    return [
+        day.isoformat()
+        for m in messages
+        if m.role == Role.USER
+        for day in mentioned_days(own_words(m), reading.clock.day(m.created_at))
+    ]
 
 
 def _day(message: Message, reading: Reading) -> str:

@@ -64,6 +64,6 @@ class ReflectionProposal:
     outdated: tuple[tuple[int, int], ...] = ()
     """Pairs of (stale id, newer id)."""
     drop: tuple[int, ...] = ()
-    """Notes of low priority that are no longer worth anything."""
+    """Notes to drop. `check_reflection` refuses all but those of low priority."""
     is_whole: bool = True
     """False when the answer broke off."""

@@ -19,7 +19,7 @@ from construct.store.records import Observation
 from construct.vocabulary import Priority, Stance
 
 Said = Mapping[int, tuple[str, int]]
-"""Per observation, when the newest message under it was said, and that message's id."""
+"""Per observation, when the newest message behind it was said, and that message's id."""
 
 _NOT_MIXED = {Stance.QUOTED, Stance.HYPOTHETICAL, Stance.INFERRED, Stance.ASSISTANT}
 """If one source of a line has one of these stances, all its sources must have it."""
@@ -106,7 +106,7 @@ def check_reflection(
     """Return the part of a proposal that passes the checks.
 
     `settled` are the changes of an earlier answer, which stay. Where a note is named
-    twice the first use counts, in the order new lines, same, outdated, drop.
+    twice, the first use counts, in the order new lines, same, outdated, drop.
     """
     checks = _Checks({o.id: o for o in given}, said, list(settled))
     for line in proposal.observations:
@@ -123,7 +123,7 @@ def check_reflection(
 def why_not_outdated(
     old: Observation, new: Note, old_said: tuple[str, int], new_said: tuple[str, int]
 ) -> str | None:
-    """Return why a note cannot make another outdated, or None if it may."""
+    """Return why a note cannot make another outdated, or None if it can."""
     if old.is_protected:
         return _PROTECTED
     if new_said <= old_said:
@@ -196,7 +196,7 @@ class _Checks:
             c for c in self.changes if c.kind == ChangeKind.OUTDATED and c.stays == newer
         ]
         if reason is None and len(outdated_by_it) >= MAX_REPLACED:
-            reason = f"one line makes at most {MAX_REPLACED} outdated"
+            reason = f"one line can make at most {MAX_REPLACED} others outdated"
         reason = reason or why_not_outdated(old, new, self.said[stale], self.said[newer])
         change = Change(ChangeKind.OUTDATED, (stale,), stays=newer)
         self._settle(change, f"outdated by “{_quote(new)}”", reason)

@@ -37,7 +37,7 @@ from construct.store.records import Observation
 INPUT_TOKENS = 16_000
 """Maximum tokens of observations in one call."""
 TARGET = 0.6
-"""Share of its input tokens that a reflector is asked to reduce them to."""
+"""A reflector is asked to reduce its input to this share of its tokens."""
 _KNOWN_TOKENS = 4_000
 """Maximum tokens of observations in one call that an earlier reflector has read."""
 _REPLY_TOKENS = 8_192

@@ -6,6 +6,7 @@ Also what happens to the conversations that the user leaves.
 import asyncio
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
@@ -16,6 +17,7 @@ from construct.memory.forgetting import delete_conversation
 from construct.store.database import open_database
 from tests.chat.commands.plainly import shown, talking
 from tests.support.fake_api import FakeApi, faults
+from tests.support.model_servers import ModelServer, vllm
 
 
 async def test_a_talk_without_a_title_has_one_name(
@@ -209,3 +211,16 @@ async def test_a_refusal_says_what_becomes_of_the_message(
         assert "Later requests leave your message out." in capsys.readouterr().err
         assert "the model declined to answer" in await shown(dialogue, "/history", capsys)
         assert "Poison" not in await shown(dialogue, "/context full", capsys)
+
+
+async def test_another_model_of_the_users_server_gets_the_key(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A key is sent to the server that it was given for, whatever runs there."""
+    with ModelServer(vllm({"qwen3:32b": 32_768, "gemma4": 32_768})) as server:
+        keyed = replace(settings, base_url=server.url, model="gemma4")
+        async with talking(keyed) as dialogue:
+            await shown(dialogue, "/model qwen3:32b", capsys)
+            await shown(dialogue, "Hello", capsys)
+        sent = dict(zip(server.asked, server.headers, strict=True))
+    assert sent["POST /v1/messages"]["Authorization"] == f"Bearer {settings.api_key}"

@@ -107,11 +107,18 @@ def test_what_the_user_takes_up_of_a_picture_is_the_users_own() -> None:
     photo = message(3, "user", "What does it want of me?")._replace(attached="[image: note.webp]")
     promise = message(5, "user", "I'll do that on Monday before work")
     fact = "User will ring Signora Conti on Monday before work"
-    assert not rests_on_files(fact, [photo, promise], [photo, promise], DAYS)
-    assert rests_on_files(fact, [photo], [photo], DAYS)
-    assert rests_on_files(
-        "Signora Conti has a garden wall", [photo, promise], [photo, promise], DAYS
-    )
+    assert not rests_on_files(fact, [photo, promise], [photo, promise], [])
+    assert rests_on_files(fact, [photo], [photo], [])
+    assert rests_on_files("Signora Conti has a garden wall", [photo, promise], [photo, promise], [])
+
+
+@pytest.mark.parametrize("day", ["on Wednesday", "on 2026-03-04", "on 4 March 2026"])
+def test_a_day_worked_out_from_the_users_words_is_the_users(day: str) -> None:
+    """A date for "yesterday" does not come from the picture beside it."""
+    rent = message(3, "user", "I paid the rent yesterday, here is the receipt")
+    sources = [rent._replace(attached="[image: receipt.webp]")]
+    assert not rests_on_files(f"User paid the rent {day}", sources, sources, ["2026-03-04"])
+    assert rests_on_files(f"User paid the rent {day}", sources, sources, [])
 
 
 @pytest.mark.parametrize(
