@@ -20,9 +20,9 @@ from construct.language.words import words
 _CJK_RUN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 # A letter or digit of a script that puts spaces between words and joins no prefixes to
 # them. Scripts from Hebrew (U+0590) on are left out, since most of them differ.
-_LETTER = re.compile("[^\\W_\u0590-\U0010ffff]")
-_ENDING = 2
-"""How many letters an inflection may add to a word, as in "Annas"."""
+_LETTER = "[^\\W_\u0590-\U0010ffff]"
+_SHORTEST_INFLECTED = 3
+"""Letters of the shortest word that may have an "s" added: not "hi", which is in "his"."""
 _MIN_LETTERS = 4
 """Shorter words say too little to recognise a fact by."""
 _ABBREVIATIONS = (name[:3] for name in (*MONTHS, *WEEKDAYS))
@@ -109,11 +109,14 @@ def states_fact(text: str, fact: str) -> bool:
 
     Nearly means that it has the fact's names and half of its other words. If the fact
     has no names, the text must have three quarters of its words, and they must be at
-    least half of the text.
+    least half of the text. Only an equal text states a fact that says nothing by itself,
+    such as "No" or "5".
     """
     if not text or not fact:
         return False
     said, wanted = _analyse_text(text), _analyse_fact(fact)
+    if wanted.says_nothing:
+        return said.plain == wanted.plain
     if _has_phrase(said.plain, wanted.plain):
         return True
     shared = len(wanted.other_stems & said.stems)
@@ -145,6 +148,12 @@ class _Fact:
     other_stems: frozenset[str]
     """The stems of its words that are not names."""
 
+    @property
+    def says_nothing(self) -> bool:
+        """Whether it has no words with a meaning of their own and at most short numbers."""
+        numbers = (name.isdigit() and len(name) < _MIN_LETTERS for name in self.names)
+        return not self.other_stems and all(numbers)
+
 
 @lru_cache(maxsize=16)
 def _analyse_text(text: str) -> _Text:
@@ -161,16 +170,16 @@ def _analyse_fact(fact: str) -> _Fact:
 
 
 def _has_phrase(text: str, phrase: str) -> bool:
-    """Return whether a text contains a phrase. A single word may have two letters more.
+    """Return whether a text contains a phrase that neither begins nor ends within a word.
 
-    "Ana" is not in "bananas", but "Anna" is in "Annas".
+    "Ana" is not in "bananas", but a single word may have an "s" added: "Anna" in "Annas".
     """
     if not phrase or phrase not in text:
         return False
-    if " " in phrase or not all(map(_LETTER.match, phrase)):
-        return True
-    word = re.compile(f"(?<!{_LETTER.pattern}){phrase}(?!{_LETTER.pattern}{{{_ENDING + 1}}})")
-    return bool(word.search(text))
+    before = f"(?<!{_LETTER})" if re.match(_LETTER, phrase[0]) else ""
+    after = f"(?!{_LETTER})" if re.match(_LETTER, phrase[-1]) else ""
+    ending = "s?" if len(phrase) >= _SHORTEST_INFLECTED and phrase.isalpha() else ""
+    return bool(re.search(before + re.escape(phrase) + ending + after, text))
 
 
 def _plain(text: str) -> str:

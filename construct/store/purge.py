@@ -52,13 +52,14 @@ def delete_memories(db: sqlite3.Connection, ids: Iterable[int], now: str) -> tup
 def delete_conversation(db: sqlite3.Connection, conversation_id: int, now: str) -> None:
     """Delete a conversation with its messages, and the cycles that nothing depends on.
 
-    A tombstone keeps an import from bringing it back.
+    Tombstones keep an import from bringing it or one of its messages back.
     A cycle that made or superseded an observation that is still stored is kept, without
     its conversation and messages. The caller has deleted the observations that rest on
     the conversation. Forks become conversations without a parent. What the user asked to
     forget in it stays withheld.
     """
     _add_tombstones(db, "conversations WHERE id = ?", conversation_id, now)
+    _add_tombstones(db, "messages WHERE conversation_id = ?", conversation_id, now)
     db.execute(
         """UPDATE conversations SET parent_id = NULL, forked_at_message_id = NULL,
            forked_window_message_id = NULL WHERE parent_id = ?""",

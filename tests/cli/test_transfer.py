@@ -306,6 +306,35 @@ def test_a_deleted_conversation_does_not_come_back(tmp_path: Path) -> None:
     assert program.run("doctor").returncode == 0
 
 
+def _said_on(day: str, words: str) -> str:
+    """Return a line of a hand-made file."""
+    line = {"conversation": "Notes", "role": "user", "content": words, "created_at": day}
+    return json.dumps({"type": "message", **line}) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("day", "words"), [("2026-02-01", "I skate"), ("2026-05-01", "Ana can eat no nuts")]
+)
+def test_a_deleted_conversation_brings_only_what_is_new(
+    tmp_path: Path, day: str, words: str
+) -> None:
+    """Words that were deleted stay away, even if the file now begins with another message.
+
+    What was said before or after them was never deleted.
+    """
+    program = Program(tmp_path)
+    old = [("2026-03-01", "I ride a bike to work"), ("2026-03-02", "My bike is red")]
+    for name, lines in (("old", old), ("new", sorted([*old, (day, words)]))):
+        text = "".join(_said_on(f"{on}T10:00:00+00:00", said) for on, said in lines)
+        (tmp_path / f"{name}.jsonl").write_text(text)
+    assert program.run("import", "old.jsonl").returncode == 0
+    assert program.run("conversations", "delete", "1", "--yes").returncode == 0
+    assert program.run("import", "new.jsonl").returncode == 0
+    exported = program.run("export").stdout
+    assert words in exported
+    assert "bike" not in exported
+
+
 @pytest.mark.parametrize(
     ("said", "deletion", "listed"),
     [

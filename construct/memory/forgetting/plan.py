@@ -9,7 +9,7 @@ cycles and tool results that reveal the fact are cleared too.
 """
 
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from construct.errors import NotFoundError
@@ -136,7 +136,14 @@ def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) ->
             cleared_conversation_notes(references.conversation_notes(db), homes, texts)
         ),
         cycles=tuple(cleared_cycle_notes(references.cycle_notes(db), texts)),
-        lookups=tuple(replies_revealing(references.tool_rounds(db, message_ids), texts, said)),
+        lookups=tuple(
+            replies_revealing(
+                references.tool_rounds(db, message_ids),
+                _items(observations, memories, messages),
+                texts,
+                said,
+            )
+        ),
         words=words,
         messages=tuple(messages),
         replies=tuple(replies),
@@ -147,6 +154,17 @@ def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) ->
             for observation_id, content in references.observations_with(db, marks)
         ),
         beside=tuple(o.id for o in drawn if o.id not in deleted),
+    )
+
+
+def _items(
+    observations: Iterable[Observation], memories: Iterable[Memory], messages: Iterable[Message]
+) -> frozenset[Reference]:
+    """Return the references to these."""
+    return frozenset(
+        [(ItemKind.OBSERVATION, o.id) for o in observations]
+        + [(ItemKind.MEMORY, m.id) for m in memories]
+        + [(ItemKind.MESSAGE, m.id) for m in messages]
     )
 
 
@@ -195,7 +213,11 @@ def plan_deletion(db: sqlite3.Connection, conversation_id: int) -> DeletionPlan:
     memories = sorted({*promoted, *by_model}, key=lambda m: m.id)
     texts = [o.content for o in observations] + [m.content for m in memories]
     rounds = references.tool_rounds(db, [m.id for m in messages])
-    quoting = replies_quoting(rounds, [*(m.content for m in messages), *texts])
+    quoting = replies_quoting(
+        rounds,
+        _items(observations, memories, messages),
+        [*(m.content for m in messages), *texts],
+    )
     return DeletionPlan(
         observations=tuple(observations),
         reactivated=_reactivated(db, deleted),

@@ -1,20 +1,28 @@
 """Find where forgotten text remains: in titles, notes of cycles and tool results."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 
 from construct.language.fact_match import fact_names, revealing_words, reveals, states_fact
+from construct.language.terms import content_words
 from construct.llm.types import ToolUse
 from construct.memory.shown.escaping import escape
 from construct.memory.shown.tool_rounds import stored_rounds
+from construct.references import Reference
 from construct.store.records import REMOVED, Message
 from construct.store.references import ConversationNotes, CycleNotes
+from construct.vocabulary import ItemKind
 
 _MIN_QUOTE = 12
 """Characters of the shortest text that counts as a quotation."""
 _MAX_COLONS = 4
 """Colons that may come before the text in a line of a tool's result. Earlier versions
 wrote `message 1, 2026-03-01 user (loose: has only some of the words): …`."""
+
+# The beginning of a line of a tool's result: "observation 3, 2026-03-01: …".
+_ITEM = re.compile(rf"({'|'.join(ItemKind)}) (\d+),")
 
 
 def union(sets: Iterable[frozenset[str]]) -> frozenset[str]:
@@ -85,11 +93,14 @@ def remembered_texts(messages: Iterable[Message]) -> list[str]:
 
 
 def replies_revealing(
-    rounds: Iterable[tuple[int, str]], texts: Sequence[str], said: Sequence[str]
+    rounds: Iterable[tuple[int, str]],
+    items: Collection[Reference],
+    texts: Sequence[str],
+    said: Sequence[str],
 ) -> list[int]:
-    """Return the ids of replies with a tool round that reveals or states a text.
+    """Return the ids of replies with a tool round that shows, reveals or states what goes.
 
-    `texts`: what is forgotten. `said`: the messages it comes from.
+    `items`, `texts`: what is forgotten. `said`: the messages it comes from.
     """
     names = union(map(fact_names, texts))
     forgotten = (*texts, *said)
@@ -97,27 +108,63 @@ def replies_revealing(
         message_id
         for message_id, blocks in rounds
         if any(
-            reveals(line, names) or states_any(line, forgotten)
+            _shown_item(line) in items or reveals(line, names) or states_any(line, forgotten)
             for line in _lines_in(json.loads(blocks))
         )
     ]
 
 
-def replies_quoting(rounds: Iterable[tuple[int, str]], texts: Iterable[str]) -> list[int]:
-    """Return the ids of replies with a tool round that quotes one of these texts."""
-    all_texts = " ".join(_one_line(escape(text)) for text in texts)
-    return [
-        message_id
-        for message_id, blocks in rounds
-        if any(_is_quoted(line, all_texts) for line in _lines_in(json.loads(blocks)))
-    ]
+def replies_quoting(
+    rounds: Iterable[tuple[int, str]], items: Collection[Reference], texts: Iterable[str]
+) -> list[int]:
+    """Return the ids of replies with a tool round that shows an item or quotes a text.
+
+    A quotation is a whole line of a text, or any part of it with a dozen characters.
+    """
+    quoting = set()
+    parts: dict[str, set[int]] = defaultdict(set)  # by what may be a quotation
+    for message_id, blocks in rounds:
+        for line in _lines_in(json.loads(blocks)):
+            if _shown_item(line) in items:
+                quoting.add(message_id)
+            for part in _possible_quotations(line):
+                parts[part].add(message_id)
+    for part in _quoted(parts.keys(), map(escape, texts)):
+        quoting |= parts[part]
+    return sorted(quoting)
 
 
-def _is_quoted(line: str, texts: str) -> bool:
-    """Return whether a tool's line, or what follows one of its first colons, is in the texts."""
+def _quoted(parts: Set[str], texts: Iterable[str]) -> Iterator[str]:
+    """Yield those of the parts that quote a text."""
+    longer: dict[str, list[str]] = defaultdict(list)  # by their beginnings, to find them fast
+    for part in parts:
+        if len(part) >= _MIN_QUOTE:
+            longer[part[:_MIN_QUOTE]].append(part)
+    for text in texts:
+        yield from filter(content_words, parts & {*map(_bare, text.splitlines())})
+        joined = _one_line(text)
+        for at in range(len(joined) - _MIN_QUOTE + 1):
+            beginning = joined[at : at + _MIN_QUOTE]
+            yield from (p for p in longer.get(beginning, ()) if joined.startswith(p, at))
+
+
+def _shown_item(line: str) -> Reference | None:
+    """Return the item that a line of a tool's result shows."""
+    found = _ITEM.match(line)
+    return found and (ItemKind(found[1]), int(found[2]))
+
+
+def _possible_quotations(line: str) -> Iterator[str]:
+    """Yield a tool's line, and what follows each of its first colons."""
     parts = _one_line(line).split(": ", _MAX_COLONS)
-    quoted = (": ".join(parts[start:]).strip(" …[]") for start in range(len(parts)))
-    return any(len(text) >= _MIN_QUOTE and text in texts for text in quoted)
+    for start in range(len(parts)):
+        if part := _bare(": ".join(parts[start:])):
+            yield part
+
+
+def _bare(text: str) -> str:
+    """Return a text on one line without the marks of an excerpt."""
+    return _one_line(text).strip(" …[]")
 
 
 def _one_line(text: str) -> str:

@@ -10,6 +10,7 @@ indexed for search in batches. So other processes hardly have to wait, and index
 takes longest, goes on later if it is interrupted.
 """
 
+import json
 import sqlite3
 from codecs import BOM_UTF8
 from collections import Counter
@@ -124,7 +125,7 @@ def _import(db: sqlite3.Connection, reader: "_Reader") -> ImportReport:
         observations=merged.added["observation"],
         memories=merged.added["memory"],
         known=merged.known.total() if is_own else reader.known + merged.known["message"],
-        left_out=merged.left_out,
+        left_out=merged.left_out.total() if is_own else merged.left_out["message"],
         warning=reader.warning,
     )
 
@@ -278,9 +279,18 @@ def _is_document(first: bytes) -> bool:
     a whole object does not continue it.
     """
     start = first.strip(_SPACE)
-    goes_on = start.endswith((b"{", b"[", b",")) and not start.endswith(b"},")
-    goes_on = goes_on and first.endswith(b"\n")
-    return start.startswith(b"[") or (start.startswith(b"{") and goes_on)
+    if not start.startswith(b"{"):
+        return start.startswith(b"[")
+    goes_on = first.endswith(b"\n") and start.endswith((b"{", b"[", b","))
+    return goes_on and not _is_json(start[:-1])
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _blank_line(number: int) -> RefusedError:

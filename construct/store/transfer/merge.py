@@ -49,11 +49,11 @@ _REFERENCES = {
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """How many rows were added or already known, by type of line, and how many left out."""
+    """How many rows were added, already known or left out, by type of line."""
 
     added: Counter[str]
     known: Counter[str]
-    left_out: int
+    left_out: Counter[str]
 
 
 def merge(db: sqlite3.Connection, *, keep_ids: bool) -> Merged:
@@ -95,7 +95,8 @@ def merge(db: sqlite3.Connection, *, keep_ids: bool) -> Merged:
                 if not is_new and not forgotten
             }
         ),
-        left_out=left_out + sum(count for _, _, forgotten, count in counts if forgotten),
+        left_out=left_out
+        + Counter({kind: count for kind, _, forgotten, count in counts if forgotten}),
     )
 
 
@@ -112,9 +113,10 @@ _IS_GONE = """NOT EXISTS (SELECT 1 FROM main.messages WHERE uid = message_uid AN
 def _find_forgotten(db: sqlite3.Connection) -> None:
     """List the new rows to leave out, as they depend on something forgotten here.
 
-    A conversation that was deleted here is listed with its messages. Other messages that
-    were forgotten here are not listed, but emptied. New attachments of messages that are
-    known here are listed too.
+    A conversation that was deleted here is listed with its messages. If the file has new
+    messages for it, it comes with these and without its title. Messages that were forgotten
+    or deleted here are then emptied, as in other conversations. New attachments of messages
+    that are known here are listed too.
     """
     db.execute(
         "CREATE TABLE scratch.forgotten"
@@ -122,9 +124,12 @@ def _find_forgotten(db: sqlite3.Connection) -> None:
     )
     db.execute("CREATE TABLE scratch.gone (uid TEXT PRIMARY KEY) WITHOUT ROWID")
     db.execute(f"INSERT INTO scratch.gone SELECT message_uid FROM main.tombstones WHERE {_IS_GONE}")
-    for name in ("conversation", "memory"):
-        gone = f"SELECT id FROM scratch.{KINDS[name].table} WHERE uid IN scratch.gone"
-        _list_forgotten(db, name, gone)
+    _list_forgotten(db, "memory", "SELECT id FROM scratch.memories WHERE uid IN scratch.gone")
+    # Earlier versions left tombstones for the messages of a conversation alone.
+    deleted = """SELECT id FROM scratch.conversations
+        WHERE id NOT IN (SELECT conversation_id FROM scratch.messages WHERE uid NOT IN scratch.gone)
+        AND (uid IN scratch.gone OR id IN (SELECT conversation_id FROM scratch.messages))"""
+    _list_forgotten(db, "conversation", deleted)
     in_deleted = f"conversation_id IN ({_forgotten('conversation')})"
     _list_forgotten(db, "message", f"SELECT id FROM scratch.messages WHERE {in_deleted}")
     messages = f"SELECT id FROM scratch.messages WHERE uid IN scratch.gone OR {in_deleted}"
@@ -138,6 +143,10 @@ def _find_forgotten(db: sqlite3.Connection) -> None:
         """UPDATE scratch.messages SET content = ?, blocks = NULL, withheld = 1, token_count = ?
            WHERE uid IN scratch.gone AND uid NOT IN (SELECT uid FROM main.messages)""",
         (REMOVED, message_tokens(REMOVED)),
+    )
+    db.execute(
+        """UPDATE scratch.conversations SET title = NULL, titled_by = NULL,
+           current_task = NULL, suggested_response = NULL WHERE uid IN scratch.gone"""
     )
     _list_forgotten(
         db,
@@ -164,10 +173,12 @@ def _find_forgotten(db: sqlite3.Connection) -> None:
                     db, kind.type, f"SELECT id FROM scratch.{kind.table} WHERE {dependent}"
                 )
     relations = _forgotten("relation")
-    unnamed = f"""SELECT id FROM scratch.entities
-                  WHERE id IN ({_related(f"id IN ({relations})")})
-                  AND id NOT IN ({_related(f"id NOT IN ({relations})")})"""
+    named = f"id IN ({_related(f'id IN ({relations})')})"
+    still_named = f"id IN ({_related(f'id NOT IN ({relations})')})"
+    unnamed = f"SELECT id FROM scratch.entities WHERE {named} AND NOT {still_named}"
     _list_forgotten(db, "entity", unnamed)
+    # The other names of an entity may be among what was forgotten about it.
+    db.execute(f"UPDATE scratch.entities SET aliases = '[]' WHERE {named}")
 
 
 def _related(condition: str) -> str:
@@ -270,8 +281,8 @@ def _diverged(db: sqlite3.Connection, conversation_id: int) -> RefusedError:
 # Adding new rows
 
 
-def _insert(db: sqlite3.Connection) -> int:
-    """Insert the new rows, and return how many rows without a uid were left out."""
+def _insert(db: sqlite3.Connection) -> Counter[str]:
+    """Insert the new rows, and return how many rows without a uid were left out, by type."""
     db.execute(
         f"INSERT OR IGNORE INTO main.tombstones SELECT * FROM scratch.tombstones WHERE {_IS_GONE}"
     )
@@ -286,10 +297,10 @@ def _insert(db: sqlite3.Connection) -> int:
         _insert_owned(db, table, "observation")
     for kind in _OWNED:
         _insert_owned(db, kind.table, kind.owner)
-    left_out = 0
+    left_out: Counter[str] = Counter()
     for kind in _OWNED:
         incomplete = f"scratch.{kind.table}_mapped WHERE NOT {_is_complete(kind.table)}"
-        left_out += scalar(db, f"SELECT count(*) FROM {incomplete}")
+        left_out[kind.type] = scalar(db, f"SELECT count(*) FROM {incomplete}")
     return left_out
 
 
@@ -366,15 +377,9 @@ _UPDATE_KNOWN = (
 
 
 def _merge_aliases(db: sqlite3.Connection) -> None:
-    """Add the aliases that entities have in the file.
-
-    Those of an entity about which something was left out are not added: they may have been
-    forgotten.
-    """
-    forgotten = _related(f"id IN ({_forgotten('relation')})")
-    differing = f"""SELECT id, h.aliases, s.aliases FROM scratch.entities_mapped AS s
-              CROSS JOIN main.entities AS h USING (id) WHERE h.aliases <> s.aliases
-              AND s.scratch_id NOT IN ({forgotten})"""
+    """Add the aliases that entities have in the file."""
+    differing = """SELECT id, h.aliases, s.aliases FROM scratch.entities_mapped AS s
+              CROSS JOIN main.entities AS h USING (id) WHERE h.aliases <> s.aliases"""
     merged: dict[int, list[str]] = {}
     for entity_id, current, imported in db.execute(differing).fetchall():
         aliases = merged.get(entity_id, json.loads(current))
@@ -458,12 +463,18 @@ def _raise_watermarks(db: sqlite3.Connection) -> set[int]:
 
 
 def _archive_unobserved(db: sqlite3.Connection, touched: set[int], newest_before: int) -> None:
-    """Archive the new messages that no observer has read."""
+    """Archive messages that no observer has read.
+
+    They are the new ones, and those that an observer has passed over in the file, where
+    they are archived.
+    """
+    passed_over = "SELECT id FROM scratch.messages_mapped WHERE NOT is_new AND archived"
+    observed = """ifnull((SELECT message_id FROM main.watermarks AS w
+        WHERE w.conversation_id = messages.conversation_id AND w.name = 'observed'), 0)"""
     db.execute(
         f"""UPDATE main.messages SET archived = 1
-            WHERE archived = 0 AND conversation_id IN {ID_LIST} AND id > max(?, ifnull((
-                SELECT message_id FROM main.watermarks AS w
-                WHERE w.conversation_id = messages.conversation_id AND w.name = 'observed'), 0))
+            WHERE archived = 0 AND conversation_id IN {ID_LIST}
+            AND (id > max(?, {observed}) OR id <= {observed} AND id IN ({passed_over}))
             AND NOT EXISTS (
                 SELECT 1 FROM main.cycles AS y WHERE y.conversation_id = messages.conversation_id
                 AND y.kind = 'observer' AND y.status = 'succeeded'

@@ -193,6 +193,15 @@ def test_claude(db: sqlite3.Connection, tmp_path: Path) -> None:
     assert bring(db, tmp_path, json.dumps([talk])).known == 3
 
 
+def test_a_document_may_have_a_whole_object_in_its_first_line(
+    db: sqlite3.Connection, tmp_path: Path
+) -> None:
+    """The line ends with a brace and a comma, and the document goes on."""
+    talk = json.dumps(claude(turn("human", "hello")))
+    bring(db, tmp_path, '{"account": {"uuid": "x"},\n' + talk.removeprefix("{"))
+    assert db.execute("SELECT content FROM messages").fetchall() == [("hello",)]
+
+
 def test_claude_takes_the_way_to_the_current_leaf(db: sqlite3.Connection, tmp_path: Path) -> None:
     """Where branches are told apart, the current one is taken."""
     talk = claude(

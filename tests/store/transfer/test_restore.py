@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from construct.clock import Clock
+from construct.clock import Clock, from_text
 from construct.errors import ConstructError
 from construct.store.invariants import index_violations, violations
 from construct.store.transfer.exporting import write_export
@@ -583,6 +583,55 @@ def test_a_request_is_applied_once_it_was_applied_there(make: Make, tmp_path: Pa
     bring(b, tmp_path, exported(a))
     assert exported(b) == exported(a)
     assert violations(b) == []
+
+
+def test_a_conversation_comes_back_from_the_machine_it_was_carried_on_at(
+    make: Make, tmp_path: Path
+) -> None:
+    """What was unread when it left is archived there, and now here."""
+    a, b = make("a"), make("b")
+    here, there = World(a), World(b, "b", from_text("2026-03-02T00:00:00+00:00"))
+    talk = here.conversation()
+    here.observe(talk, here.say(talk, "I like tea", "Fine"), "Likes tea")
+    here.say(talk, "Bye", "Bye")
+    bring(b, tmp_path, exported(a))
+    there.observe(talk, there.say(talk, "I row", "Fine"), "Rows")
+    bring(a, tmp_path, exported(b))
+    archived = a.execute("SELECT content, archived FROM messages ORDER BY id").fetchall()
+    assert archived == [
+        ("I like tea", 0), ("Fine", 0), ("Bye", 1), ("Bye", 1), ("I row", 0), ("Fine", 0),
+    ]  # fmt: skip
+    assert violations(a) == []
+
+
+def test_a_conversation_that_an_earlier_version_deleted_stays_away(
+    make: Make, tmp_path: Path
+) -> None:
+    """It left tombstones for the messages only; the title is gone too."""
+    a, b = make("a"), make("b")
+    wa = World(a)
+    talk = wa.conversation("Affair with Bob")
+    wa.say(talk, "It began in May", "I see")
+    for (uid,) in a.execute("SELECT uid FROM messages").fetchall():
+        b.execute("INSERT INTO tombstones VALUES (?, ?)", (uid, wa.tick()))
+    assert bring(b, tmp_path, exported(a)).left_out == 3
+    assert b.execute("SELECT count(*) FROM conversations").fetchone() == (0,)
+
+
+def test_a_forgotten_name_does_not_come_with_another_memory(make: Make, tmp_path: Path) -> None:
+    """The entity is new here, and the memory that gave it the name was forgotten here."""
+    a, b = make("a"), make("b")
+    wa = World(a)
+    ana = wa.insert("entities", uid="ana", name="Ana", aliases='["Aninha"]')
+    for uid, words in (("mem1", "Ana is Aninha"), ("mem2", "Ana likes tea")):
+        memory = wa.insert("memories", uid=uid, content=words, origin="user", created_at=wa.tick())
+        wa.insert(
+            "relations", subject_id=ana, predicate="is", object_id=ana, memory_id=memory,
+            created_at=wa.tick(),
+        )  # fmt: skip
+    b.execute("INSERT INTO tombstones VALUES ('mem1', ?)", (wa.tick(),))
+    bring(b, tmp_path, exported(a))
+    assert b.execute("SELECT name, aliases FROM entities").fetchall() == [("Ana", "[]")]
 
 
 def test_what_was_forgotten_here_is_not_asked_about_again(make: Make, tmp_path: Path) -> None:
