@@ -425,15 +425,13 @@ def _secret(text: str) -> str:
 
 def server_address(text: str) -> str:
     """Return the address of a server; raises ValueError if it is not an HTTP address."""
-    parts = urlsplit(text)
-    if (
-        parts.scheme not in {"http", "https"}
-        or not parts.hostname
-        or not text.isprintable()
-        or " " in text
-    ):
-        raise ValueError("it must be an address that begins with http:// or https://")
-    _ = parts.port  # raises ValueError if it is not a port
+    try:
+        parts = urlsplit(text)
+        is_address = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:  # the port is no number, or a bracket is not closed
+        is_address = False
+    if not is_address or not text.isprintable() or " " in text:
+        raise ValueError("it must be an address such as http://localhost:8080")
     return text
 
 

@@ -165,7 +165,7 @@ async def test_recall_says_what_it_could_not_search_yet(tmp_path: Path, api: Fak
         await t.say("What was it?")
     assert last_result(api).splitlines() == [
         "Nothing was found.",
-        "(2 imported messages are not in the index yet: they were not searched.)",
+        "(Imported messages not searched yet: 2.)",
     ]
 
 

@@ -171,7 +171,7 @@ def toolbar(state: ToolbarState, width: int) -> StyleAndTextTuples:
 
 def _parts(state: ToolbarState) -> Iterator[_Part]:
     if state.private:
-        yield _Part(0, "private: nothing is stored", "class:high")
+        yield _Part(0, "private: not stored", "class:high")
     yield _Part(2, ellipsized(state.title, _TITLE_WIDTH))
     if state.model:
         yield _Part(4, ellipsized(state.model, _TITLE_WIDTH))

@@ -1,8 +1,8 @@
 """The files that a line names with `@`, read in threads while the line is typed.
 
 The line decides what is attached: deleting a word detaches its file, and a line that
-comes back brings its files with it. A path that was pasted or detached stays text until
-the line is sent or cleared, even if undo or yank brings it back.
+comes back brings its files with it. A path that was pasted or detached stays text, even
+if undo or yank brings it back, until it is typed again or the line is sent or cleared.
 """
 
 import asyncio
@@ -103,6 +103,17 @@ class Attaching:
         if self._wanted(text):
             self._looking = asyncio.create_task(self._look_soon(text), name="attach")
 
+    def typed(self, text: str, cursor: int) -> None:
+        """Attach the file whose path was just typed up to `cursor`, though its path was text.
+
+        Only the path of the whole word counts: a comma typed after a pasted path does not
+        attach it.
+        """
+        paths = {word.path for word in mentions(text) if word.start < cursor <= word.end}
+        if not self._plain.isdisjoint(paths):
+            self._plain -= paths
+            self.watch(text)
+
     def chips(self, text: str) -> list[Chip]:
         """Return a chip for each file of the line, newest last."""
         return [file.chip for file in self._named_in(text)]
@@ -158,7 +169,10 @@ class Attaching:
 
     def offer(self, text: str) -> str:
         """Return the hint about files offered for the line, empty if there are none."""
-        return self._offer.words if self._offer and self._offer.pasted in text else ""
+        if self._offer is None or self._offer.pasted not in text:
+            return ""
+        attached = {file.path for file in self._named_in(text)}
+        return "" if attached.issuperset(self._offer.paths) else self._offer.words
 
     def take_offer(self, text: str) -> str:
         """Return the line with the offered files attached."""
@@ -196,8 +210,9 @@ class Attaching:
         found = await asyncio.to_thread(
             lambda: [next(filter(_version, paths), None) for paths in words]
         )
-        if named := tuple(path for path in found if path and can_be_named(path)):
-            self._offer = _Offer(text, named)
+        named = dict.fromkeys(path for path in found if path and can_be_named(path))
+        if named:
+            self._offer = _Offer(text, tuple(named))
             self._redraw()
 
     async def _look_soon(self, text: str) -> None:

@@ -235,7 +235,7 @@ class Chat:
     def refuse_in_private(self) -> None:
         """Raise UsageError in private talk. For commands that store what is typed."""
         if self.is_private:
-            raise UsageError("Private talk is on: nothing is stored. /private off ends it.")
+            raise UsageError("Private talk is on: nothing you say is stored. /private off ends it.")
 
     def set_private(self, wanted: bool) -> None:
         """Begin or end private talk. Discards what was said in private before."""

@@ -89,7 +89,7 @@ class Prompt:
         self._pastes = Pastes()
         self._keys_at_once = 0
         self._history = MessageHistory(read_history)
-        self.buffer = Buffer(
+        self.buffer = _Buffer(
             history=self._history,
             completer=completer,
             complete_while_typing=Condition(
@@ -106,6 +106,7 @@ class Prompt:
             ),
             multiline=True,
             on_text_changed=self._text_changed,
+            on_text_insert=self._text_typed,
         )
 
     @property
@@ -215,11 +216,15 @@ class Prompt:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         paths = pasted_paths(text)
         if paths and path_being_typed(self.buffer.document.text_before_cursor) == "":
-            self.buffer.insert_text(" ".join(map(mention_of, paths))[1:])
+            first, *others = map(mention_of, paths)
+            self.buffer.insert_text(first[1:])
+            for mention in others:
+                self.buffer.insert_text(f" {mention}")
             return
         if not self.question:
             self.attaching.pasted(text, self.buffer.text)
-        self.buffer.insert_text(self._pastes.fold(text))
+        # No event: what is pasted is not typed, and a menu would take the Tab of the offer.
+        self.buffer.insert_text(self._pastes.fold(text), fire_event=False)
 
     def insert_picture(self, picture: "Attachment") -> None:
         """Insert at the cursor the `@` word for a picture from the clipboard."""
@@ -265,6 +270,11 @@ class Prompt:
         if self.question and len(key) == 1 and key in self._answer_keys:
             self.answer(key)
 
+    def _text_typed(self, _: Buffer) -> None:
+        """Attach the file whose path is typed. Undo, yank and history do not come here."""
+        if not self.question:
+            self.attaching.typed(self.buffer.text, self.buffer.cursor_position)
+
     def answer(self, text: str) -> None:
         """Answer the current question. An empty text declines it."""
         if self._answer is not None and not self._answer.done():
@@ -289,6 +299,15 @@ class Prompt:
     def _may_suggest(self) -> bool:
         text = self.buffer.text
         return len(text) >= (_SUGGEST_COMMAND_FROM if text.startswith("/") else _SUGGEST_FROM)
+
+
+class _Buffer(Buffer):
+    """A buffer that reports a completion chosen from the menu as inserted text too."""
+
+    def go_to_completion(self, index: int | None) -> None:
+        """Put a completion at the cursor."""
+        super().go_to_completion(index)
+        self.on_text_insert.fire()
 
 
 class MessageHistory(History):
@@ -385,6 +404,7 @@ def key_bindings(
     def switch_editing_mode(event: KeyPressEvent) -> None:
         is_vi = event.app.editing_mode == EditingMode.VI
         event.app.editing_mode = EditingMode.EMACS if is_vi else EditingMode.VI
+        event.app.vi_state.reset()  # a search with emacs keys left it in normal mode
 
     return keys
 

@@ -28,7 +28,7 @@ SETTLE_SECONDS = 0.1
 """How long the size must stay the same before the prompt is drawn again."""
 _SAVE, _RESTORE, _ERASE_LINE_AND_GO_DOWN = "\x1b7", "\x1b8", "\x1b[2K\x1b[B"
 _CUTTING = ("linux", "rxvt", "vt")
-"""How TERM begins for terminals that cut long lines off instead of wrapping them."""
+"""How TERM begins for terminals that, made narrower, cut lines off instead of re-wrapping them."""
 
 
 class ResizableApplication(Application[None]):

@@ -259,10 +259,11 @@ def forget(
 ) -> None:
     """Delete a memory for good, with everything made from it.
 
-    For a message, it deletes every observation drawn from it. It first shows what would be
-    deleted, and asks. Not a byte of it stays in the file, and the same messages are not
-    observed again. Without --words the messages themselves are kept, but not the files
-    attached to them, and they are no longer recalled or sent to the model.
+    For a reflection, it also deletes the observations that it was made from; for a
+    message, every observation drawn from it. It first shows what would be deleted, and
+    asks. Not a byte of it stays in the file, and the same messages are not observed
+    again. Without --words the messages themselves are kept, but not the files attached
+    to them, and they are no longer recalled or sent to the model.
     """
     from construct.cli.progress import complete_index
     from construct.operations import forgetting

@@ -121,7 +121,7 @@ def observe(
         plan = learning.plan_observe(ctx, models.worker, since)
     if plan.backlogs:
         complain(observe_plan_view(plan))
-        if not yes and not confirmed("Observe them?"):
+        if not yes and not confirmed("Observe now?"):
             complain("Nothing was observed.")
             return
     with interruptible(lambda: _INTERRUPTED), progress_bar() as advance:

@@ -62,9 +62,9 @@ _ISO = re.compile(
 _NUMERIC = re.compile(r"(?<![\w./-])(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d\d)(?![\w/-]|[.,]\d|%)")
 # Before "may 5" or "5 may", these words show that a month is meant, not a verb.
 _BEFORE_DATE = re.compile(r"(?i)\b(?:on|by|until|till|since|for|before|after|due|is|was)\s+$")
-# March 5, Mar. 5th–7th, may the fourth, 2027; not "March 5:30 pm"
+# March 5, Mar. 5th–7th, March 5 to 7, may the fourth, 2027; not "March 5:30 pm"
 _MONTH_DAY = re.compile(
-    rf"(?ia)\b{_MONTH}\b\.?\s+(?:the\s+)?{_DAY}(?![\w:%/]|\.\d|\s*[ap]\.?m\b)(?:\s?(?:-|–|to)\s?\d{{1,2}}(?:st|nd|rd|th)?\b)?{_YEAR}"
+    rf"(?ia)\b{_MONTH}\b\.?\s+(?:the\s+)?{_DAY}(?![\w:%/]|\.\d|\s*[ap]\.?m\b)(?:\s?(?:[-–]\s?\d{{1,2}}|to\s?(?P<to>\d{{1,2}}))(?:st|nd|rd|th)?\b)?{_YEAR}"
 )
 # 5 March, 5–7 March, 5th–7th of March, fifth of March of 2027
 _DAY_MONTH = re.compile(
@@ -99,12 +99,20 @@ _YEAR_WORD_BEFORE = re.compile(rf"{_YEAR_WORD.pattern},?\s+(?:on\s+)?(?:the\s+)?
 
 # "Friday, " before "13 March"
 _BEFORE_EXACT_DAY = re.compile(r"(?i)\w+(?:,?\s+|\s*\()(?:the\s+)?")
+# Only forms of verbs: "movie", "the night shifts" and "changes" move nothing.
+_MOVING = (
+    r"\b(?:(?:mov|postpon|reschedul)(?:e|es|ed|ing)|(?:push|shift|chang|delay)(?:ed|ing))\b"
+    r"(?:\s+back)?"
+)
 # "I moved it from the " before "6th to the 13th", "I moved my " before "Friday class to Monday"
 _MOVED_FROM = re.compile(
-    r"(?i)\b(?:moved|postponed|pushed|shifted|rescheduled|changed|delayed)\b"
+    rf"(?i){_MOVING}"
     r"(?:(?:\s+[\w'’]+){0,6}?\s+from(?:\s+the)?|\s+(?:my|our|the|his|her|their))\s+$"
 )
-_MOVED_TO = re.compile(r"(?i)\b(?:to|until|till)\s+(?:(?:the|this|next)\s+)?$")
+_TO = r"\b(?:to|until|till)\s+(?:(?:the|this|next)\s+)?$"
+_MOVED_TO = re.compile(rf"(?i){_TO}")
+# "6 March was moved to " before "13 March"
+_MOVED_STRAIGHT_TO = re.compile(rf"(?i){_MOVING}\s+{_TO}")
 
 _PAST_FORMS = (
     "was|were|did|had|went|came|got|took|made|saw|met|ate|bought|began|broke|brought|built|caught|chose|drank|drove|"
@@ -124,12 +132,16 @@ _TENSE = re.compile(
     r"starts?|begins?|opens?|ends|expires?|leaves?|arrives?|remind|see you)\b|['’](?:ll|m|re)\b)"
     rf"|(?P<past>\b(?:{_PAST_FORMS}|(?!need|feed|speed|indeed|hundred|breed|proceed|exceed)[a-z]{{2,}}ed)\b)"
 )
-# "I booked a table for Friday": the verb is in the past, the day is not.
-_ARRANGED = re.compile(
-    r"(?is)\b(?:book|schedul|reserv|plann|arrang|sign|enrol|regist|invit|bought|set|fix|"
+_ARRANGING = (
+    r"\b(?:book|schedul|reserv|plann|arrang|sign|enrol|regist|invit|bought|set|fix|"
     r"confirm|made an|postpon|push|mov|shift|reschedul|chang|delay|agreed|promis|decid|accept|"
     r"got (?:an? |the |my )?(?:\w+ )?(?:appointment|ticket|slot|date|invit|reserv|flight|table|"
-    r"interview))\w*\b.*\b(?:for|to|until|till|by)\s+(?:the |this |next )?(?:\w+day,? )?$"
+    r"interview))\w*\b"
+)
+_ARRANGING_WORDS = re.compile(rf"(?i){_ARRANGING}")
+# "I booked a table for Friday": the verb is in the past, the day is not.
+_ARRANGED = re.compile(
+    rf"(?is){_ARRANGING}.*\b(?:for|to|until|till|by)\s+(?:the |this |next )?(?:\w+day,? )?$"
 )
 # Where a clause ends.
 _BORDER = re.compile(r"(?i)[;,:–—]|\s-\s|\b(?:and|but|so|because|that|which|while|then)\b")
@@ -163,7 +175,7 @@ def mentioned_days(text: str, base: date) -> list[date]:
     return [
         mention.day
         for mention in sorted(mentions)
-        if not any(_gives_way(mention, later, text) for later in mentions)
+        if not any(_gives_way(mention, other, text) for other in mentions)
     ]
 
 
@@ -171,21 +183,58 @@ def _is_negated(mention: DayMention, text: str) -> bool:
     return bool(_NEGATED.search(text[max(0, mention.start - _LONGEST_LEAD) : mention.start]))
 
 
-def _gives_way(mention: DayMention, later: DayMention, text: str) -> bool:
-    """Return whether a later mention says which day is meant instead."""
-    if mention.rank > later.rank and _BEFORE_EXACT_DAY.fullmatch(text, mention.start, later.start):
-        return True
-    if not _MOVED_TO.search(text[max(mention.start, later.start - _LONGEST_LEAD) : later.start]):
+def _gives_way(mention: DayMention, other: DayMention, text: str) -> bool:
+    """Return whether another mention says which day is meant instead."""
+    if other.start < mention.start:  # "tomorrow, 3 March": not the one of another year
+        return _explains(other, mention, text) and _differ_in_year(mention, other)
+    return _has_moved(mention, other, text) or (
+        _explains(mention, other, text) and not _differ_in_year(mention, other)
+    )
+
+
+def _explains(mention: DayMention, later: DayMention, text: str) -> bool:
+    """Return whether a more exact mention follows at once, as in "Friday, 13 March"."""
+    return mention.rank > later.rank and bool(
+        _BEFORE_EXACT_DAY.fullmatch(text, mention.start, later.start)
+    )
+
+
+def _differ_in_year(one: DayMention, other: DayMention) -> bool:
+    """Return whether two mentions name the same date in different years."""
+    return one.day.year != other.day.year and f"{one.day:%m-%d}" == f"{other.day:%m-%d}"
+
+
+def _has_moved(mention: DayMention, later: DayMention, text: str) -> bool:
+    """Return whether a text says that something moved from one day to a later mention's."""
+    between = text[max(mention.start, later.start - _LONGEST_LEAD) : later.start]
+    if not _MOVED_TO.search(between):
         return False
     clause_start, clause_end = _clause(text, mention.start, mention.start)
+    if later.start >= clause_end:
+        return False
     lead = text[clause_start : mention.start]
-    return later.start < clause_end and bool(_MOVED_FROM.search(lead))
+    return bool(_MOVED_FROM.search(lead) or _MOVED_STRAIGHT_TO.search(between))
 
 
 def in_past(text: str) -> bool:
     """Return whether the first sign of tense in a sentence is of the past."""
     sign = _TENSE.search(text, 0, _MAX_CHARACTERS)
     return sign is not None and sign["past"] is not None
+
+
+def only_in_past(text: str) -> bool:
+    """Return whether a sentence has signs of tense, all of the past."""
+    signs = list(_TENSE.finditer(text, 0, _MAX_CHARACTERS))
+    return bool(signs) and all(sign["past"] for sign in signs)
+
+
+def arranging_words(text: str) -> list[str]:
+    """Return the words by which a sentence arranges something, such as "booked" or "moved".
+
+    What is arranged may lie ahead, although the sentence is in the past tense.
+    """
+    found = _ARRANGING_WORDS.finditer(text, 0, _MAX_CHARACTERS)
+    return [match.group().split()[0] for match in found]
 
 
 def _clause(text: str, start: int, end: int) -> tuple[int, int]:
@@ -195,7 +244,7 @@ def _clause(text: str, start: int, end: int) -> tuple[int, int]:
     return clause_start, border.start() if border else len(text)
 
 
-def _is_past(text: str, start: int, end: int) -> bool:
+def is_past(text: str, start: int, end: int) -> bool:
     """Return whether the day named at text[start:end] is past, judged by the tense.
 
     The nearest verb before it in its clause decides, or else the next one.
@@ -245,7 +294,7 @@ def _in_some_year(
     if named:
         return date(base.year + bool(named["next"]) - bool(named["last"]), month, day)
     is_last = text[: span[0]].rstrip().casefold().endswith(("last", "past"))
-    past = is_last or _is_past(text, *span)
+    past = is_last or is_past(text, *span)
     sign = -1 if past else 1
     months = (date(base.year + sign * step, month, 1) for step in range(9))
     return _nearest(months, day, base, past=past)
@@ -285,9 +334,13 @@ def _read_month_day(match: re.Match[str], text: str, base: date) -> DayMention |
         return None
     day = int(match["day"] or _SPELLED.split("|").index(match["spelled"].casefold()) + 1)
     month = month_number(match["month"])
+    span = match.span()
+    moved_to = match.groupdict().get("to")
+    if moved_to and _MOVED_FROM.search(text[_clause(text, *span)[0] : match.start()]):
+        day, span = int(moved_to), (match.start("to"), match.end())
     if match["year"]:
         return DayMention(0, match.start(), date(int(match["year"]), month, day))
-    meant = _in_some_year(month, day, text, match.span(), base)
+    meant = _in_some_year(month, day, text, span, base)
     return DayMention(0, match.start(), meant) if meant else None
 
 
@@ -297,7 +350,7 @@ def _read_relative(match: re.Match[str], text: str, base: date) -> DayMention | 
         return None
     if match["unit"] and _LASTING.search(text[: match.start()]):
         return None
-    if match["unit"] and _is_past(text, *match.span()):
+    if match["unit"] and is_past(text, *match.span()):
         return None
     if match["ago"]:
         count = -count
@@ -313,7 +366,7 @@ def _read_relative(match: re.Match[str], text: str, base: date) -> DayMention | 
 def _read_weekday(match: re.Match[str], text: str, base: date) -> DayMention | None:
     if not is_one_day(match, text):
         return None
-    past = _is_past(text, *match.span())
+    past = is_past(text, *match.span())
     return DayMention(1, name_start(match), weekday_meant(match, text, base, past=past))
 
 
@@ -324,7 +377,7 @@ def _read_ordinal(match: re.Match[str], text: str, base: date) -> DayMention | N
     if match["next"] or match["last"]:
         month = add_months(this_month, 1 if match["next"] else -1)
         return DayMention(0, match.start("day"), month.replace(day=day))
-    past = _is_past(text, *match.span("day"))
+    past = is_past(text, *match.span("day"))
     months = (add_months(this_month, -step if past else step) for step in range(4))
     meant = _nearest(months, day, base, past=past)
     return DayMention(0, match.start("day"), meant) if meant else None

@@ -6,7 +6,14 @@ from datetime import date
 
 from construct.clock import Clock, to_text
 from construct.errors import ConstructError, UsageError
-from construct.language.dates import in_past, mentioned_days
+from construct.language.dates import (
+    arranging_words,
+    in_past,
+    is_past,
+    mentioned_days,
+    only_in_past,
+)
+from construct.language.index_words import index_words, root
 from construct.language.named_periods import month_number, named_periods
 from construct.language.terms import opening_names, terms
 from construct.language.wordlists import MONTHS
@@ -21,11 +28,13 @@ from construct.vocabulary import Replacement, Settled, Stance
 
 # " (done)" in "Dentist (done)", and " (moved to 2026-03-05)"
 _REMARK = re.compile(r" \((?:done|cancelled|moved to [0-9-]+)\)$")
-# "in June", "by 2027"; not "booked in June"
+# "in June", "mid-June", "at the end of June"; not "this may hurt", "in June's room" or
+# "in June 2026"
 _MONTH_ALONE = re.compile(
-    rf"(?i)(?<!ed )\b(?:in|until|till|by|next)\s+({'|'.join(MONTHS)})\b(?!\s+\d)"
+    r"(?i)\b(?:in|until|till|by|before|around|next|this(?! (?-i:may|march)\b)|early|late|mid|"
+    rf"(?:beginning|middle|end|month) of)[\s-]+({'|'.join(MONTHS)})\b(?!['’]|\s+\d)"
 )
-_YEAR_ALONE = re.compile(r"(?i)(?<!ed )\b(?:in|until|till|by)\s+(20\d\d)\b")
+_YEAR_ALONE = re.compile(r"(?i)\b(?:in|until|till|by)\s+(20\d\d)\b")
 
 
 def edit(db: sqlite3.Connection, observation_id: int, text: str, clock: Clock) -> int:
@@ -171,17 +180,32 @@ def _day_meant(old: Observation, content: str, today: date) -> str | None:
     new_days = _days_in(content, today)
     if not new_days:
         return _period_meant(old, content, today)
-    if old_day in _days_in(content, observed_on):
+    if old_day in (*_days_in(content, observed_on), *new_days):
         return old_day
+    other_days = _without_old_day(new_days, old_day, content)
     days_of_old_text = _days_in(old.content, observed_on)
     known_days = (*days_of_old_text, *_days_in(old.content, today))
-    if others := [day for day in new_days if day not in known_days]:
+    if others := [day for day in other_days if day not in known_days]:
         return others[0]
-    if old_day in days_of_old_text:
+    if old_day in days_of_old_text and other_days == new_days:
         # The new text leaves the old day out, and names another that the old text named too.
         kept = [day for day in _days_in(content, observed_on) if day in days_of_old_text]
         return (kept or new_days)[0]
     return old_day
+
+
+def _without_old_day(days: list[str], old_day: str | None, content: str) -> list[str]:
+    """Return the days of a text without the old day in another year.
+
+    "It was on 6 March", written before the old 6 March, means that one, though the tense
+    would put it a year back. "On 6 March 2025" means what it says.
+    """
+    if old_day is None:
+        return days
+    other_days = [day for day in days if day[4:] != old_day[4:]]
+    if other_days == days or old_day not in _days_in(content, date.fromisoformat(old_day)):
+        return days
+    return other_days
 
 
 def _days_in(text: str, today: date) -> list[str]:
@@ -193,8 +217,9 @@ def _period_meant(old: Observation, content: str, today: date) -> str | None:
     """Return the time that the new text, which names no day, refers to.
 
     That is the old day, month or year, unless the new text names another month or year.
-    If the old one is a day or month, "in June" is the next June, or the last one if the
-    text is in the past tense. But "User has booked it in June" does not move a plan.
+    If the old one is a day or month, "in June" is the next June, or the last one by the
+    tense around it. A past time counts only if the text tells of nothing but the past, and
+    not of an arrangement: "booked in January" does not say when a plan is due.
     """
     old_time = old.referenced_date
     months = [month for month in _months_in(content) if month not in _months_in(old.content)]
@@ -202,19 +227,32 @@ def _period_meant(old: Observation, content: str, today: date) -> str | None:
         return next((month for month in months if month >= f"{today:%Y-%m}"), None)
     if others := [month for month in months if month != old_time[:7]]:
         return others[0]
-    is_past = in_past(content)
-    if is_past and old.stance == Stance.PLANNED:
-        return old_time
-    if len(old_time) > 4 and (named := _MONTH_ALONE.search(content)):
+    has_happened = only_in_past(content) and not _is_arranged(old, content)
+    names_years = len(old_time) == 4
+    for named in (_YEAR_ALONE if names_years else _MONTH_ALONE).finditer(content):
+        past = is_past(content, *named.span())
+        if past and not has_happened:
+            continue
+        if names_years:
+            if past or named[1] >= min(old_time, f"{today:%Y}"):
+                return named[1]
+            continue
         month = month_number(named[1])
         if old_time[5:7] == f"{month:02}":
             return old_time
-        years_later = int(not is_past and month < today.month)
-        years_before = int(is_past and month > today.month)
+        years_later = int(not past and month < today.month)
+        years_before = int(past and month > today.month)
         return f"{today.year + years_later - years_before:04}-{month:02}"
-    if len(old_time) == 4 and (named := _YEAR_ALONE.search(content)):
-        return named[1] if named[1] >= min(old_time, f"{today:%Y}") else old_time
     return old_time
+
+
+def _is_arranged(old: Observation, content: str) -> bool:
+    """Return whether the new text tells of arranging what the old text spoke of.
+
+    "User moved to Porto" arranges nothing if the old text was "User moves to Porto".
+    """
+    old_words = {root(word) for word in index_words(old.content)}
+    return any(root(word) not in old_words for word in arranging_words(content.casefold()))
 
 
 def _months_in(text: str) -> list[str]:

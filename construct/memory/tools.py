@@ -113,9 +113,10 @@ _OTHER_TOOLS = (
     ),
     _tool(
         "forget",
-        "Delete an observation and all that rests on it, for good. Only when the person asks "
-        "for it; they are asked to confirm. The number is the one that recall gave for it. A "
-        "memory that is kept apart is deleted by the person alone: `/forget memory:6`.",
+        "Delete an observation, what it was made from and all that rests on it, for good. Only "
+        "when the person asks for it; they are asked to confirm. The number is the one that recall "
+        "gave for it. A memory that is kept apart is deleted by the person alone: "
+        "`/forget memory:6`.",
         {"id": {"type": "integer", "description": "The observation's number."}},
         ["id"],
     ),
@@ -166,10 +167,7 @@ class ToolBox:
                 lines = [_hit_line(hit) for hit in results.hits] or ["Nothing was found."]
                 lines += map(str, results.respelt)
                 if missing:
-                    lines.append(
-                        f"({missing:,} imported messages are not in the index yet: "
-                        "they were not searched.)"
-                    )
+                    lines.append(f"(Imported messages not searched yet: {missing:,}.)")
                 return "\n".join(lines)
             case "source":
                 messages = await self.store.call(_messages_behind, int(arguments["observation"]))

@@ -27,7 +27,7 @@ Record = TypeVar("Record", Observation, Memory)
 
 @dataclass(frozen=True, slots=True)
 class MemoryList:
-    """Observations and memories, each sorted by day, oldest first."""
+    """Observations sorted by day, and memories in the order they were stored, oldest first."""
 
     observations: Sequence[Observation]
     memories: Sequence[Memory]

@@ -61,7 +61,7 @@ def observe_plan_view(plan: ObservePlan) -> str:
     cost = expected_cost(plan.estimate.usd)
     return (
         f"Not observed yet: {messages} in {conversations}, about {tokens}.\n"
-        f"They would be read {how}{cost}."
+        f"{'It' if plan.messages == 1 else 'They'} would be read {how}{cost}."
     )
 
 

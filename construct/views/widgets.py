@@ -1,4 +1,4 @@
-"""Building blocks on top of rich: tables, themed bars, text of any script."""
+"""Building blocks on top of rich: tables, themed bars, text in any script."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class AccentBar(Bar):
     """A bar from `begin` to `end` of `size`, in the theme's accent colour."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Draw the bar. Rich's own takes a colour but no style name of the theme."""
+        """Draw the bar. Rich's own takes a colour, but not the name of a style in the theme."""
         self.style = console.get_style("accent")
         return super().__rich_console__(console, options)
 

@@ -250,6 +250,84 @@ async def test_a_path_stays_text_until_the_line_is_sent_or_cleared(
     ]
 
 
+@pytest.mark.parametrize(
+    ("first", "again"),
+    [
+        ("detached", "\x15@cat.png"),
+        ("detached", "\x7f" * 20 + "@cat.png"),
+        ("detached", "\x7f\x7fng"),
+        ("detached", "\x01\x04@"),
+        ("detached", "\x05 @cat.png."),
+        ("pasted", "\x15@cat.png"),
+        ("pasted", "\x15@cat.png."),
+        ("pasted", " @cat.png"),
+        ("pasted", "\x15@\x1b[200~{}/cat.png\x1b[201~"),
+        ("pasted", "\x15@ca|\t"),
+    ],
+)
+async def test_a_path_typed_again_is_attached(
+    settings: Settings, sent: Sent, folder: Path, first: str, again: str
+) -> None:
+    """Also in the line in which it was detached or pasted, and without an offer of Tab."""
+    async with seated(settings) as seat:
+        if first == "detached":
+            seat.type("@cat.png")
+            await seat.see(CHIP)
+            seat.type(" /detach\r")
+            await seat.see(lambda: CHIP not in seat.screen.text)
+        else:
+            path = folder / "cat.png" if "{}" in again else "cat.png"
+            seat.type(f"\x1b[200~see @{path}\x1b[201~")
+            await seat.see("Tab attaches cat.png")
+        for keys in again.format(folder).split("|"):
+            seat.type(keys)
+            await asyncio.sleep(0.2)
+        await seat.see(CHIP)
+        assert "Tab attaches" not in seat.screen.text
+        seat.type("\r")
+        await seat.see(lambda: len(sent) == 1)
+    assert sent[0][1] == ["[image: cat.png]"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "line"),
+    [
+        (" ", "see @cat.png"),
+        (",", "see @cat.png,"),
+        ("\x7f\x1f", "see @cat.png"),
+        ("\x15\x1f", "see @cat.png"),
+        ("\x15so \x19", "so see @cat.png"),
+        ("\x15@notes.txt \x19", "@notes.txt see @cat.png"),
+        ("\x15@\x01\x19", "see @cat.png@"),
+        (" \x1b[200~@cat.png\x1b[201~", "see @cat.png @cat.png"),
+    ],
+)
+async def test_a_pasted_path_stays_text_beside_what_is_typed(
+    settings: Settings, keys: str, line: str
+) -> None:
+    """Undo, yank and another paste bring it back as text."""
+    async with seated(settings) as seat:
+        seat.type("\x1b[200~see @cat.png\x1b[201~")
+        await seat.see("Tab attaches cat.png")
+        seat.type(keys)
+        await seat.see(lambda: seat.screen.lines[-2] == f"› {line}")
+        await asyncio.sleep(0.2)
+        assert CHIP not in seat.screen.text
+        seat.type("\x03")
+
+
+async def test_a_pasted_path_opens_no_menu(settings: Settings, folder: Path) -> None:
+    """Tab takes the offer, although there is another file whose name begins like it."""
+    (folder / "cat.png.txt").write_text("text")
+    async with seated(settings) as seat:
+        seat.type("\x1b[200~see @cat.png\x1b[201~")
+        await seat.see("Tab attaches cat.png")
+        await asyncio.sleep(0.2)
+        assert "cat.png.txt" not in seat.screen.text
+        seat.type("\t")
+        await seat.see(CHIP)
+
+
 async def test_a_folded_paste_stays_text_in_the_editor(
     settings: Settings, sent: Sent, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -276,6 +354,7 @@ async def test_a_folded_paste_stays_text_in_the_editor(
         ("look at this:", "{}/cat.png", "", "look at this: cat.png"),
         ("", "{}/cat.png", "and this", "cat.png and this"),
         ("", "See @cat.png.", "", "See cat.png."),
+        ("", "See @cat.png, only @cat.png.", "", "See cat.png, only cat.png."),
     ],
 )
 async def test_an_offer_next_to_other_characters(

@@ -328,7 +328,7 @@ async def test_completion(settings: Settings) -> None:
 async def test_private_talk_is_not_stored(api: FakeApi, settings: Settings) -> None:
     """Private talk is answered with memory in mind and stands nowhere in the file."""
     async with seated(settings, private=True) as seat:
-        await seat.see("private: nothing is stored")
+        await seat.see("private: not stored")
         seat.type("My secret is Xylophone\r")
         await seat.see("You said")
         seat.type("What is it?\r")
@@ -357,7 +357,7 @@ async def test_what_was_typed_in_private_leaves_the_history(
         seat.type("My sister is Rosa\r")
         await seat.see("You said")
         seat.type("/private on\r")
-        await seat.see("From here on nothing is stored")
+        await seat.see("From here on nothing you say is stored")
         seat.type("My secret is Xylophone\r")
         await seat.see(lambda: seat.screen.text.count("You said") == 2)
         seat.type("\x1b[A")

@@ -87,7 +87,7 @@ def test_toolbar_fits(width: int) -> None:
 def test_toolbar_in_private() -> None:
     """In private that is what is said first, and nothing of memory's progress."""
     shown = line(ToolbarState("Tea", "sonnet", 0.4, 0.1, private=True), 100)
-    assert shown == " private: nothing is stored · Tea · sonnet"
+    assert shown == " private: not stored · Tea · sonnet"
 
 
 def test_toolbar_is_printable() -> None:

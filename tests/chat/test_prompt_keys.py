@@ -202,6 +202,23 @@ async def test_a_search_through_what_was_said(api: FakeApi, settings: Settings) 
         await seat.see(lambda: len(api.of("chat")) == 3)
 
 
+async def test_vi_keys_begin_in_insert_mode(settings: Settings) -> None:
+    """F4 switches to them there, also after a search, which ends in normal mode."""
+    async with seated(settings) as seat:
+        seat.type("hello\r")
+        await seat.see("You said")
+        seat.type("\x12hel")
+        await seat.see("› hello")
+        await asyncio.sleep(0)
+        seat.type("\r")
+        await seat.see(lambda: "I-search" not in seat.screen.text)
+        seat.type("\x03\x1bOS")
+        await seat.see("· vi")
+        assert "vi normal" not in seat.screen.text
+        seat.type("one")
+        await seat.see("› one")
+
+
 async def test_an_earlier_line_is_offered_once_it_is_likely(settings: Settings) -> None:
     """A command by its first letter, a sentence only when more of it has been typed.
 

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from construct.language.dates import in_past, mentioned_days, referenced_date
+from construct.language.dates import (
+    arranging_words,
+    in_past,
+    mentioned_days,
+    only_in_past,
+    referenced_date,
+)
 from construct.language.periods import period, relative_words
 
 WEDNESDAY = date(2026, 3, 4)
@@ -15,12 +21,25 @@ MONTHS = "January February March April May June July August September October No
 REFERENCES: list[tuple[str, str | None]] = [
     ("The dentist moved to Friday, not Thursday anymore", "2026-03-06"),
     ("Not tomorrow but on Friday", "2026-03-06"),
+    ("Dr Wu gave me an appointment tomorrow, 5 March", "2026-03-05"),
+    ("Dinner with Ana yesterday (3 March)", "2026-03-03"),
+    ("Dinner with Ana tomorrow, 5 March 2026", "2026-03-05"),
     ("Instead of Thursday we meet on Friday", "2026-03-06"),
     ("It is no longer on Friday", None),
     ("I moved it from March 6th to March 13th", "2026-03-13"),
     ("I moved my Friday class to Monday", "2026-03-09"),
     ("The class is postponed from the 6th to the 13th", "2026-03-13"),
     ("I changed the flight to March 13", "2026-03-13"),
+    ("It moved from March 5 to 7th", "2026-03-07"),
+    ("I moved it from March 5 to 7, 2027", "2027-03-07"),
+    ("I am moving the dentist from 6 March to 13 March", "2026-03-13"),
+    ("I need to reschedule the dentist from 6 March to 13 March", "2026-03-13"),
+    ("The dentist on 6 March was moved to 13 March", "2026-03-13"),
+    ("The dentist on Friday is pushed back to the 13th", "2026-03-13"),
+    ("I moved to Porto on 1 March to stay until 13 March", "2026-03-01"),
+    ("The movie festival runs from 6 March to 13 March", "2026-03-06"),
+    ("I have the night shifts from 6 March to 13 March", "2026-03-06"),
+    ("the trip is March 10 to 12th", "2026-03-10"),
     ("I moved on Friday to be nearer", "2026-02-27"),
     ("Why not on Friday?", "2026-03-06"),
     ("I was not there on Monday", "2026-03-02"),
@@ -180,6 +199,26 @@ def test_all_days_are_mentioned() -> None:
 def test_tense(text: str, past: bool) -> None:
     """The first sign of tense decides whether a sentence tells of the past."""
     assert in_past(text) is past
+
+
+@pytest.mark.parametrize(
+    ("text", "past"),
+    [
+        ("I went home", True),
+        ("I went home and will sleep", False),
+        ("She was told that it is cheap", False),
+        ("I live here", False),
+    ],
+)
+def test_all_signs_of_tense(text: str, past: bool) -> None:
+    """A sentence tells of nothing but the past if no sign of tense is of another time."""
+    assert only_in_past(text) is past
+
+
+def test_words_that_arrange() -> None:
+    """They are returned as they stand in the sentence, without their objects."""
+    assert arranging_words("I booked a table and got my ticket") == ["booked", "got"]
+    assert arranging_words("I went to Porto") == []
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from construct.memory.undo import undo
 from construct.store import cycles
 from construct.store import observations as rows
 from construct.store.database import open_database
+from construct.store.records import Observation
 from tests.memory.builders import FRAME, Life, stated
 
 
@@ -102,6 +103,15 @@ def test_an_edit_supersedes_and_inserts_in_one_cycle(life: Life) -> None:
         ),
         ("Ana meets Rui", "2026-05-05", "Ana meets a friend of June", "2026-05-05"),
         ("Ana retires in 2040", "2040", "Ana leaves the firm founded in 2001", "2040"),
+        ("Ana retired in 2020", "2020", "Ana retired in 2021", "2021"),
+        ("Ana flew to Rome", "2025-11-03", "Ana flew to Rome on 3 November", "2025-11-03"),
+        ("Ana flew to Rome", "2025-11-03", "Ana flew to Rome on 3 November 2024", "2024-11-03"),
+        (
+            "Ana flies to Rome in May",
+            "2026-05",
+            "Ana flies to Oslo in June, said Rui in April",
+            "2026-06",
+        ),
     ],
     ids=[
         "another day",
@@ -128,6 +138,10 @@ def test_an_edit_supersedes_and_inserts_in_one_cycle(life: Life) -> None:
         "a month instead of another",
         "a name that is a month",
         "the year of something else",
+        "another year, past",
+        "the same day without its year",
+        "the same day in another year",
+        "a month of something else",
     ],
 )
 def test_the_day_follows_the_words(
@@ -140,6 +154,65 @@ def test_the_day_follows_the_words(
     assert (
         rows.observation(life.db, edit(life.db, old.id, becomes, life.clock)).referenced_date == day
     )
+
+
+@pytest.mark.parametrize(
+    ("becomes", "day"),
+    [
+        ("Ana moves to Porto in early July", "2026-07"),
+        ("Ana moves to Porto at the end of July", "2026-07"),
+        ("Ana moves to Porto before July", "2026-07"),
+        ("Ana moves to Porto in late August", "2026-08"),
+        ("Ana moves to Porto mid-August", "2026-08"),
+        ("Ana moves to Porto this August", "2026-08"),
+        ("Ana moves to Porto, in the month of August", "2026-08"),
+        ("Ana moves to Porto; this may be hard", "2026-06"),
+        ("Ana moves to Porto in July's heat", "2026-06"),
+        ("Ana moved to Porto in January", "2026-01"),
+        ("Ana moved to Porto in December", "2025-12"),
+        ("Ana moved to Porto in June", "2026-06"),
+        ("Ana has booked the van in January", "2026-06"),
+        ("Ana booked the van in early February", "2026-06"),
+        ("Ana is moving to Porto; she was told in January", "2026-06"),
+        ("Ana was told in January that Porto is cheap", "2026-06"),
+    ],
+)
+def test_the_month_of_a_plan_follows_the_words(life: Life, becomes: str, day: str) -> None:
+    """A past month counts only for what has happened, not for what was arranged then."""
+    new = _edited_plan(life, "Ana moves to Porto in June", "2026-06", becomes)
+    assert new.referenced_date == day
+
+
+@pytest.mark.parametrize(
+    ("becomes", "day"),
+    [
+        ("The dentist on 6 March was moved to 13 March", "2026-03-13"),
+        ("The dentist was on 6 March, but is now on 13 March", "2026-03-13"),
+        ("The dentist on 6 March was postponed by a week", "2026-03-06"),
+        ("Ana saw the dentist on 6 March", "2026-03-06"),
+        ("Ana saw the dentist on 6 March last year", "2025-03-06"),
+        ("Ana went to the dentist in February", "2026-02"),
+        ("The dentist was booked in February", "2026-03-06"),
+    ],
+)
+def test_the_day_of_a_plan_is_not_moved_a_year_back(life: Life, becomes: str, day: str) -> None:
+    """A day named in the past tense is the one that the plan had, also if it is ahead."""
+    new = _edited_plan(life, "Ana has a dentist appointment on 6 March", "2026-03-06", becomes)
+    assert new.referenced_date == day
+
+
+def test_what_happened_earlier_than_planned_is_not_ahead(life: Life) -> None:
+    """The year in the past tense takes the place of the planned one."""
+    new = _edited_plan(life, "Ana moves to Porto in 2027", "2027", "Ana moved to Porto in 2025")
+    assert (new.referenced_date, new.stance) == ("2025", "stated")
+
+
+def _edited_plan(life: Life, was: str, its_day: str, becomes: str) -> Observation:
+    here = life.talk()
+    said = life.exchange(here, was)
+    fact = replace(stated(was, [said.id]), referenced_date=its_day, stance="planned")
+    (old,) = life.observe(here, fact)
+    return rows.observation(life.db, edit(life.db, old.id, becomes, life.clock))
 
 
 def test_a_day_that_was_counted_from_then_is_not_counted_from_now(life: Life) -> None:

@@ -178,7 +178,7 @@ async def persona(chat: Chat, out: Output, argument: str) -> None:
     "talk without storing",
     example="/private on",
     choices=choose(
-        ("on", "nothing is stored from now on"), ("off", "what follows is stored again")
+        ("on", "nothing you say is stored from now on"), ("off", "what follows is stored again")
     ),
 )
 async def private(chat: Chat, out: Output, argument: str) -> None:
@@ -191,7 +191,7 @@ async def private(chat: Chat, out: Output, argument: str) -> None:
         return
     chat.set_private(wanted)
     if wanted:
-        out.say("From here on nothing is stored. /private off ends it.")
+        out.say("From here on nothing you say is stored. /private off ends it.")
     else:
         # What was typed in private must not come back by Ctrl-R or the arrow keys.
         out.reload_history()

@@ -76,6 +76,8 @@ def _show(chat: Chat, out: Output, observation: Observation) -> None:
 async def forget(chat: Chat, out: Output, argument: str) -> None:
     """Deletes a memory and everything made from it. You see what goes and are asked first.
 
+    For a reflection it also deletes the observations that it was made from.
+
     The messages it came from are kept, without their attached files, but no longer
     recalled or sent to the model; --words empties them too. For message:N it deletes all
     that was learned from that message.

@@ -136,14 +136,18 @@ class Registry:
         """Return the error message for a name that is not a command."""
         if not any(map(str.isalpha, name)):  # "/", "/?"
             return f"Unknown command /{shorten(name, 40)}. /help lists the commands."
+        if "/" in name:
+            return (
+                f"Unknown command /{shorten(name, 40)}. Type @ before a path to attach a file;"
+                " begin a message with // to send it."
+            )
         begun = [known for known in self.names if known.startswith(name.lower())]
         nearest = (
             _MEANT.get(name.lower(), "").split()
             or begun
             or difflib.get_close_matches(name.lower(), self.names, n=1, cutoff=0.0)
         )
-        hint = " Begin a message with // to send it." if "/" in name else ""
-        return f"Unknown command /{shorten(name, 40)}. Did you mean /{nearest[0]}?{hint}"
+        return f"Unknown command /{shorten(name, 40)}. Did you mean /{nearest[0]}?"
 
 
 def split_command(line: str) -> tuple[str, str]:

@@ -159,13 +159,13 @@ def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) ->
 
 def _items(
     observations: Iterable[Observation], memories: Iterable[Memory], messages: Iterable[Message]
-) -> frozenset[Reference]:
-    """Return the references to these."""
-    return frozenset(
-        [(ItemKind.OBSERVATION, o.id) for o in observations]
-        + [(ItemKind.MEMORY, m.id) for m in memories]
-        + [(ItemKind.MESSAGE, m.id) for m in messages]
-    )
+) -> dict[Reference, str]:
+    """Return the texts of these by their references."""
+    return {
+        **{(ItemKind.OBSERVATION, o.id): o.content for o in observations},
+        **{(ItemKind.MEMORY, m.id): m.content for m in memories},
+        **{(ItemKind.MESSAGE, m.id): m.content for m in messages},
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ from construct.vocabulary import ItemKind
 
 _MIN_QUOTE = 12
 """Characters of the shortest text that counts as a quotation."""
+_LONG_QUOTE = 40
+"""Characters by which longer quotations are told apart."""
 _MAX_COLONS = 4
 """Colons that may come before the text in a line of a tool's result. Earlier versions
 wrote `message 1, 2026-03-01 user (loose: has only some of the words): …`."""
@@ -94,13 +96,14 @@ def remembered_texts(messages: Iterable[Message]) -> list[str]:
 
 def replies_revealing(
     rounds: Iterable[tuple[int, str]],
-    items: Collection[Reference],
+    items: Mapping[Reference, str],
     texts: Sequence[str],
     said: Sequence[str],
 ) -> list[int]:
     """Return the ids of replies with a tool round that shows, reveals or states what goes.
 
-    `items`, `texts`: what is forgotten. `said`: the messages it comes from.
+    `texts`: what is forgotten. `items`: the same and what it comes from, by reference.
+    `said`: the messages it comes from.
     """
     names = union(map(fact_names, texts))
     forgotten = (*texts, *said)
@@ -108,14 +111,14 @@ def replies_revealing(
         message_id
         for message_id, blocks in rounds
         if any(
-            _shown_item(line) in items or reveals(line, names) or states_any(line, forgotten)
+            _shows(line, items) or reveals(line, names) or states_any(line, forgotten)
             for line in _lines_in(json.loads(blocks))
         )
     ]
 
 
 def replies_quoting(
-    rounds: Iterable[tuple[int, str]], items: Collection[Reference], texts: Iterable[str]
+    rounds: Iterable[tuple[int, str]], items: Mapping[Reference, str], texts: Iterable[str]
 ) -> list[int]:
     """Return the ids of replies with a tool round that shows an item or quotes a text.
 
@@ -125,7 +128,7 @@ def replies_quoting(
     parts: dict[str, set[int]] = defaultdict(set)  # by what may be a quotation
     for message_id, blocks in rounds:
         for line in _lines_in(json.loads(blocks)):
-            if _shown_item(line) in items:
+            if _shows(line, items):
                 quoting.add(message_id)
             for part in _possible_quotations(line):
                 parts[part].add(message_id)
@@ -136,22 +139,28 @@ def replies_quoting(
 
 def _quoted(parts: Set[str], texts: Iterable[str]) -> Iterator[str]:
     """Yield those of the parts that quote a text."""
-    longer: dict[str, list[str]] = defaultdict(list)  # by their beginnings, to find them fast
+    # By their beginnings, to find them fast. A dozen characters are often alike.
+    beginning: dict[str, list[str]] = defaultdict(list)
     for part in parts:
         if len(part) >= _MIN_QUOTE:
-            longer[part[:_MIN_QUOTE]].append(part)
+            beginning[part[: _LONG_QUOTE if len(part) >= _LONG_QUOTE else _MIN_QUOTE]].append(part)
     for text in texts:
         yield from filter(content_words, parts & {*map(_bare, text.splitlines())})
         joined = _one_line(text)
-        for at in range(len(joined) - _MIN_QUOTE + 1):
-            beginning = joined[at : at + _MIN_QUOTE]
-            yield from (p for p in longer.get(beginning, ()) if joined.startswith(p, at))
+        for at in range(len(joined)):
+            for length in (_MIN_QUOTE, _LONG_QUOTE):
+                alike = beginning.get(joined[at : at + length], ())
+                yield from (part for part in alike if joined.startswith(part, at))
 
 
-def _shown_item(line: str) -> Reference | None:
-    """Return the item that a line of a tool's result shows."""
+def _shows(line: str, items: Mapping[Reference, str]) -> bool:
+    """Return whether a line of a tool's result shows one of the items.
+
+    Its text is compared too: in an imported reply the ids are those of another database.
+    """
     found = _ITEM.match(line)
-    return found and (ItemKind(found[1]), int(found[2]))
+    text = found and items.get((ItemKind(found[1]), int(found[2])))
+    return text is not None and _bare(line.split(": ", 1)[-1]) in _one_line(escape(text))
 
 
 def _possible_quotations(line: str) -> Iterator[str]:

@@ -136,7 +136,7 @@ def known_tokens(model: Model) -> int:
 
 
 def _room(model: Model) -> int:
-    """Return how many tokens of the window messages and answer may each take."""
+    """Return how many tokens of the window the messages and the answer may each take."""
     return max(_MIN_ROOM, (model.context_window - _PROMPT_TOKENS - known_tokens(model)) // 2)
 
 

@@ -1,4 +1,4 @@
-"""The reflector: condense observations. Code and the verifier check each change."""
+"""The reflector: condense observations. Code checks each change, the verifier all but drops."""
 
 import asyncio
 import re

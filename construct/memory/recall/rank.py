@@ -72,7 +72,7 @@ class Features(NamedTuple):
     opens_session: float = 0.0
     """1 for the first message of a session: people come back with news."""
     names: float = 0.0
-    """Number of capitalised words after the first, up to three."""
+    """Number of capitalised words that do not begin a sentence, up to three."""
     first_person: float = 0.0
     """Number of first-person words, up to three."""
     is_remembered: float = 0.0

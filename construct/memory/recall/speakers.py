@@ -20,7 +20,7 @@ MIN_CALLS = 4
 MIN_CALL_SHARE = 0.25
 """A participant's name addresses somebody in at least this share of the turns with it."""
 ONE_SIDE_SHARE = 0.8
-"""One participant makes at least this share of the calls by the other one's name."""
+"""A name is one speaker's if at least this share of the turns that address it are the other's."""
 TURNS_READ = 100
 """Newest turns that are read for each name."""
 CHARACTERS_READ = 4_000

@@ -136,7 +136,10 @@ def json_list(element_type: type) -> Check:
 
 
 def base64_data(value: Any) -> bytes:
-    """Return the bytes that a base64 text encodes. Bytes (from an SQLite file) stay."""
+    """Return the bytes that a base64 text encodes.
+
+    Bytes (from an SQLite file) are returned unchanged.
+    """
     if isinstance(value, bytes):
         return value
     with suppress(TypeError, ValueError):

@@ -64,7 +64,7 @@ SHOWN = {
     "/pin 1": "pinned",
     "/diff": "Learned",
     "/diff yesterday today": "+ 1",
-    "/private on": "nothing is stored",
+    "/private on": "nothing you say is stored",
     "/private off": "already off",
     "/status": "next observation",
     "/usage": "claude-sonnet-5-5",
@@ -221,7 +221,8 @@ async def test_in_private_no_command_stores_what_is_typed(
         await dialogue.run_line("/private on")
         await dialogue.run_line(line)
     assert (
-        capsys.readouterr().err == "Private talk is on: nothing is stored. /private off ends it.\n"
+        capsys.readouterr().err
+        == "Private talk is on: nothing you say is stored. /private off ends it.\n"
     )
     with closing(sqlite3.connect(settings.db)) as db:
         assert db.execute("SELECT count(*) FROM conversations").fetchone() == (1,)
@@ -442,6 +443,7 @@ def test_the_nearest_name(registry: Registry) -> None:
     assert registry.unknown("bye").endswith("Did you mean /quit?")
     assert registry.unknown("memroy").endswith("Did you mean /memory?")
     assert registry.unknown("\x1b[31m").startswith("Unknown command /. Did you mean /")
+    assert "Type @ before a path to attach a file" in registry.unknown("tmp/note.txt")
     assert registry.unknown("?") == "Unknown command /?. /help lists the commands."
 
 

@@ -10,9 +10,9 @@ from construct.memory.forgetting.traces import (
     replies_quoting,
     replies_revealing,
 )
+from construct.references import Reference
 from construct.store.records import REMOVED
 from construct.store.references import ConversationNotes, CycleNotes
-from construct.vocabulary import ItemKind
 
 FACT = "User hides the xylophone behind the Wardrobe"
 ELSEWHERE, HOME = 1, 2
@@ -96,14 +96,14 @@ def test_tool_rounds_that_hold_it() -> None:
         "message 5: the window",
     )
     said = ["It hangs near the old window now"]
-    assert replies_revealing(found, (), [FACT], said) == [1, 3]
-    assert replies_revealing(found, (), [FACT], []) == [1]
+    assert replies_revealing(found, {}, [FACT], said) == [1, 3]
+    assert replies_revealing(found, {}, [FACT], []) == [1]
     assert (
-        replies_revealing(rounds("observation 1: a hidden thing"), (), ["User lives in 東京都"], [])
+        replies_revealing(rounds("observation 1: a hidden thing"), {}, ["User lives in 東京都"], [])
         == []
     )
     assert replies_revealing(
-        rounds("observation 1: User lives in 東京都"), (), ["User lives in 東京都"], []
+        rounds("observation 1: User lives in 東京都"), {}, ["User lives in 東京都"], []
     )
 
 
@@ -112,7 +112,7 @@ def test_tool_rounds_that_hold_it() -> None:
 def test_a_name_is_found_in_tool_rounds_however_json_writes_it(name: str, ascii_only: bool) -> None:
     """JSON may write its capital letter as an escape."""
     call = json.dumps([{"input": {"query": name}}], ensure_ascii=ascii_only)
-    assert replies_revealing([(7, call)], (), [f"User's sister is {name}"], []) == [7]
+    assert replies_revealing([(7, call)], {}, [f"User's sister is {name}"], []) == [7]
 
 
 @pytest.mark.parametrize(
@@ -125,13 +125,13 @@ def test_a_name_is_found_in_tool_rounds_however_json_writes_it(name: str, ascii_
 )
 def test_a_fact_of_short_or_inflected_words_is_found_in_tool_rounds(fact: str, line: str) -> None:
     """It has no name and no long word to look for."""
-    assert replies_revealing(rounds(line), (), [fact], []) == [1]
+    assert replies_revealing(rounds(line), {}, [fact], []) == [1]
 
 
 def test_a_tool_round_is_read_in_all_its_depth() -> None:
     """Lists in objects in lists, line by line."""
     deep = json.dumps([{"input": {"queries": ["tea", {"also": "one\nthe Wardrobe"}], "limit": 3}}])
-    assert replies_revealing([(7, deep)], (), [FACT], []) == [7]
+    assert replies_revealing([(7, deep)], {}, [FACT], []) == [7]
 
 
 @pytest.mark.parametrize(
@@ -151,13 +151,13 @@ def test_a_tool_round_is_read_in_all_its_depth() -> None:
 def test_tool_rounds_that_quote_a_conversation(line: str, is_quoted: bool) -> None:
     """Behind one of the first colons, with at least a dozen characters of it."""
     said = ["Hello", "I  keep it in the shed. & <so on>"]
-    assert replies_quoting(rounds("Tea", line), (), said) == ([2] if is_quoted else [])
+    assert replies_quoting(rounds("Tea", line), {}, said) == ([2] if is_quoted else [])
 
 
 def test_quotations_are_escaped_as_prompts_are() -> None:
     """A tool's result has the markup of what was said escaped."""
     found = rounds("message 1: type &lt;ambient> first")
-    assert replies_quoting(found, (), ["type <ambient> first"]) == [1]
+    assert replies_quoting(found, {}, ["type <ambient> first"]) == [1]
 
 
 @pytest.mark.parametrize(
@@ -166,18 +166,20 @@ def test_quotations_are_escaped_as_prompts_are() -> None:
 def test_a_whole_line_may_be_short(said: str, *, is_quoted: bool) -> None:
     """It is a quotation if it has a word with a meaning of its own."""
     found = rounds("message 9, 2026-03-01 user (loose): affair", "message 8: No")
-    assert replies_quoting(found, (), [said, "No"]) == ([1] if is_quoted else [])
+    assert replies_quoting(found, {}, [said, "No"]) == ([1] if is_quoted else [])
 
 
 def test_a_line_shows_the_item_at_its_beginning() -> None:
-    """Whatever words it quotes from it."""
-    found = rounds("observation 31, 2026-03-01: No", "memory 3, 2026-03-01: No", "message 3, No")
-    gone = {(ItemKind.OBSERVATION, 3), (ItemKind.MEMORY, 3)}
+    """The words must be its own: in a reply that was imported an id means another item."""
+    found = rounds(
+        "observation 31, 2026-03-01: No", "memory 3, 2026-03-01: No", "observation 3, 2026: Maybe"
+    )
+    gone: dict[Reference, str] = {("observation", 3): "No", ("memory", 3): "No"}
     assert replies_quoting(found, gone, []) == replies_revealing(found, gone, [], []) == [2]
 
 
 def test_a_quotation_has_twelve_characters() -> None:
     """What is shorter may stand anywhere."""
     assert replies_quoting(
-        rounds("twelve chars", "only eleven"), (), ["twelve chars only eleven"]
+        rounds("twelve chars", "only eleven"), {}, ["twelve chars only eleven"]
     ) == [1]
