@@ -2,9 +2,9 @@
 
 A reply quotes up to three relevant earlier messages. If there are none it says "Noted.",
 and after a question also that nothing matches. When asked to forget something, it
-explains how. Only the uids of the quoted messages are stored. So the reply's text is
-never observed, indexed, exported or sent to a model, and a forgotten message disappears
-from it.
+explains how, after the reply to whatever else was said. Only the uids of the quoted
+messages are stored. So the reply's text is never observed, indexed, exported or sent to a
+model, and a forgotten message disappears from it.
 """
 
 import json
@@ -14,7 +14,14 @@ from dataclasses import replace
 
 from construct.clock import Clock
 from construct.language.index_words import index_words
-from construct.language.sentences import asks_to_forget, is_question
+from construct.language.sentences import (
+    asks_to_forget,
+    is_informative,
+    is_question,
+    own_text,
+    sentences_to_keep,
+    split_sentences,
+)
 from construct.memory.config import MemoryConfig
 from construct.memory.recall.passages import passages
 from construct.memory.recall.query import analyse, excerpt
@@ -47,7 +54,7 @@ def relevant_messages(
 ) -> list[Message]:
     """Return up to three earlier messages that are relevant to `text`, best first.
 
-    Empty for a request to forget something: quoting it would only repeat it.
+    A request to forget something is not looked at: quoting it would only repeat it.
 
     For a question these are the matches of the whole question or, if there are none,
     those that share a word with it; other questions are left out. A matching observation
@@ -56,7 +63,8 @@ def relevant_messages(
     `excluded` are ids of messages to leave out, such as the new message itself. In a new
     conversation with the scope "conversation" there are none.
     """
-    if asks_to_forget(text) or (conversation_id is None and config.scope != Scope.USER):
+    text = _without_requests(text)
+    if not text.strip() or (conversation_id is None and config.scope != Scope.USER):
         return []
     filters = Filters(
         descent=None if conversation_id is None else reach(db, config.scope, conversation_id),
@@ -64,7 +72,7 @@ def relevant_messages(
         zone=config.clock.zone,
         for_model=True,
     )
-    if is_question(text):
+    if _asks(text):
         return _answers(db, text, config, filters)
     hits = passages(
         db,
@@ -88,7 +96,7 @@ def _answers(
         today=config.clock.today(),
         meaning=config.meaning,
     )
-    statements = [hit for hit in result.hits if not is_question(hit.text)]
+    statements = [hit for hit in result.hits if not _only_asks(hit.text)]
     exact = [hit for hit in statements if hit.match != Match.LOOSE]
     for hits in (exact, _sharing_a_word(question, statements)):
         quotable = [_message_id(db, hit, question, filters) for hit in hits]
@@ -110,10 +118,38 @@ def _message_id(db: sqlite3.Connection, hit: Hit, question: str, filters: Filter
         return None
     ids = [message.id for message in messages_behind(db, [hit.id])]
     behind = entries(db, ItemKind.MESSAGE, ids, filters)
-    found = [e for e in behind if e.is_searchable and not is_question(e.text)]
+    found = [e for e in behind if e.is_searchable and not _only_asks(e.text)]
     words = {*index_words(hit.text), *analyse(question).words}
     shared = {e.id: len(words.intersection(index_words(e.text))) for e in found}
     return max(shared, key=lambda i: (shared[i], i), default=None)
+
+
+def _asks(text: str) -> bool:
+    """Return whether a new message asks something: whether its last sentence does."""
+    return _questions(own_text(text))[-1:] == [True]
+
+
+def _only_asks(text: str) -> bool:
+    """Return whether a text is nothing but questions, so that it answers none.
+
+    Quoted material counts too: it may hold the answer.
+    """
+    questions = _questions(text)
+    return bool(questions) and all(questions)
+
+
+def _questions(text: str) -> list[bool]:
+    """Return which sentences of a text are questions, without those like "Thanks!"."""
+    questions = ((is_question(sentence), sentence) for sentence in split_sentences(text))
+    return [asks for asks, sentence in questions if asks or is_informative(sentence)]
+
+
+def _without_requests(text: str) -> str:
+    """Return a message without requests to forget something and what they are about."""
+    own = own_text(text)
+    if any(map(asks_to_forget, split_sentences(own))):
+        return "\n".join(sentences_to_keep(own))
+    return text
 
 
 def _sharing_a_word(question: str, hits: Sequence[Hit]) -> list[Hit]:
@@ -152,17 +188,32 @@ def stored_reply_text(db: sqlite3.Connection, reply: Message, clock: Clock) -> s
 def reply_text(
     db: sqlite3.Connection, opening: str, quotes: Sequence[Message], question: str, clock: Clock
 ) -> str:
-    """Return the text of a reply: the opening, then each quoted message with its corrections."""
-    if asks_to_forget(question):
+    """Return the text of a reply: the opening, then each quoted message with its corrections.
+
+    If the message asks for something to be forgotten, how to do that comes after it. It
+    comes alone if the message says nothing else and there is nothing to say about keeping.
+    """
+    requests = list(map(asks_to_forget, split_sentences(own_text(question))))
+    if not any(requests):
+        return _reply(db, opening, quotes, question, clock)
+    if all(requests) and opening == NOTED:
         return _HOW_TO_FORGET
+    reply = _reply(db, opening, quotes, _without_requests(question), clock)
+    return f"{reply}\n\n{_HOW_TO_FORGET}" if quotes else f"{reply} {_HOW_TO_FORGET}"
+
+
+def _reply(
+    db: sqlite3.Connection, opening: str, quotes: Sequence[Message], question: str, clock: Clock
+) -> str:
+    """Return the text of a reply to a message without requests to forget something."""
     if not quotes:
-        return f"{opening} {_NOTHING_FOUND}" if is_question(question) else opening
+        return f"{opening} {_NOTHING_FOUND}" if _asks(question) else opening
     words: tuple[str, ...] = ()
     pieces: tuple[str, ...] = ()
     if question.strip():  # it is blank if only a file was sent
         query = analyse(question)
         words, pieces = query.words, query.pieces
-    is_answer = opening == NOTED and is_question(question)
+    is_answer = opening == NOTED and _asks(question)
     lines = ["From before:" if is_answer else f"{opening} From before:", ""]
     corrections = corrections_of(db, [message.id for message in quotes])
     for message in quotes:

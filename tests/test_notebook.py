@@ -10,7 +10,6 @@ import pytest
 
 from construct.companion import Companion
 from construct.config import load_settings
-from construct.language.sentences import is_question
 from construct.llm.notebook import Notebook
 from construct.llm.providers import choose_models
 from construct.memory.shown.tool_rounds import stored_rounds
@@ -121,12 +120,56 @@ async def test_questions_without_a_mark(notes: Notes, asked: str) -> None:
     assert (await notes.say(asked)).startswith("From before:")
 
 
+@pytest.mark.parametrize(
+    ("said", "question"),
+    [
+        ("How are you? I moved to Braga with Clara.", "Where did I move?"),
+        ("Have you heard the news? My sister Ana is pregnant.", "Who is pregnant?"),
+        ("Tell me about it! I got the job at Siemens.", "Where did I get a job?"),
+        ("Can you believe it, I got the job at Siemens!", "Where did I get a job?"),
+        ("What is this?\n> Ana is my sister", "Who is my sister?"),
+    ],
+)
+async def test_a_message_that_opens_with_a_question_is_an_answer(
+    notes: Notes, said: str, question: str
+) -> None:
+    """It says something, too, and the notebook must not deny that."""
+    await notes.say(said)
+    assert "(message:1)" in await notes.say(question)
+
+
+def test_an_observation_answers_with_a_message_that_opens_with_a_question(tmp_path: Path) -> None:
+    """The observation's words match, and the message behind it is quoted."""
+    program = program_in(tmp_path / "one")
+    said = "How are you? I moved to Braga with Clara.\n/compact\n/edit 1 I live in Faro now\n"
+    assert program.run("chat", "--commands", stdin=said).returncode == 0
+    assert "(message:1)\n  - now: “I live in Faro now”" in program.run("ask", "Faro?").stdout
+
+
+async def test_a_message_asks_if_its_last_sentence_does(notes: Notes) -> None:
+    """What opens with a question and then says something is noted."""
+    assert await notes.say("How are you? I moved to Braga with Clara.") == NOTED
+    assert (await notes.say("Where did I move? 😀")).startswith("From before:")
+    assert (await notes.say("Where did I move?")).count("message:") == 1
+
+
 async def test_a_request_to_forget_is_told_how(notes: Notes) -> None:
     """The notebook cannot do it, and does not quote what is to go."""
     await notes.say("I gave up smoking in May.")
     reply = await notes.say("Please forget what I said about smoking.")
     assert "/forget ID --words" in reply
     assert "May" not in reply
+
+
+async def test_what_is_said_beside_a_request_to_forget_is_noted(notes: Notes) -> None:
+    """The reply says that it is kept, answers it, and then explains how to forget."""
+    reply = await notes.say("I met Joana in Porto. My PIN is 1234. Don't save that.")
+    assert reply.startswith("Noted. The notebook deletes nothing by itself.")
+    reply = await notes.say("Forget my PIN. Where did I meet Joana?")
+    assert reply.startswith("From before:\n\n- 2026-03-01, you: “I met Joana in Porto.")
+    assert reply.endswith("`/forget ID --words` deletes it.")
+    reply = await notes.say("Went to the bank, don't remember my code. Met Joana there.")
+    assert "deletes nothing" not in reply
 
 
 def test_a_memory_hides_no_message(tmp_path: Path) -> None:
@@ -158,26 +201,6 @@ async def test_what_is_forgotten_disappears_from_it(notes: Notes) -> None:
     after = await notes.store.call(stored_reply_text, answer, notes.clock)
     assert after.startswith(NOTED)
     assert "Sousa" not in after
-
-
-@pytest.mark.parametrize(
-    ("text", "asks"),
-    [
-        ("Who?", True),
-        ("Who? ", True),
-        ("“Who?”", True),
-        ("どこ？", True),
-        ("Who? Me.", False),
-        ("Ποιος;", True),
-        ("x = 1;", False),
-        ("What a day", False),
-        ("who is Derek", True),
-        ("How old is Edie", True),
-    ],
-)
-def test_questions(text: str, asks: bool) -> None:
-    """A message asks when it ends in a question mark of any script."""
-    assert is_question(text) is asks
 
 
 LONG = "I went to the market. " * 40 + "The plumber is Rui Costa. " + "Then I went home. " * 40
@@ -299,6 +322,12 @@ def test_private_talk_is_answered_and_not_kept(asked: Program, more: tuple[str, 
     assert b"xylophone" not in asked.db.read_bytes()
     with closing(open_database(asked.db)) as db:
         assert len(messages_of(db, 1)) == 6
+
+
+def test_private_talk_is_not_kept_if_one_asks(asked: Program) -> None:
+    """A request gets the answer that is true there, then what holds for the rest."""
+    done = asked.run("chat", "--private", stdin="Don't save this.\n")
+    assert "Not kept: private talk is on. The notebook deletes nothing" in done.stdout
 
 
 async def test_private_words_go_on_with_a_model_and_the_replies_do_not(

@@ -222,6 +222,11 @@ def in_past(text: str) -> bool:
     return sign is not None and sign["past"] is not None
 
 
+def speaks_of_past(text: str) -> bool:
+    """Return whether any sign of tense in a sentence is of the past."""
+    return any(sign["past"] for sign in _TENSE.finditer(text, 0, _MAX_CHARACTERS))
+
+
 def only_in_past(text: str) -> bool:
     """Return whether a sentence has signs of tense, all of the past."""
     signs = list(_TENSE.finditer(text, 0, _MAX_CHARACTERS))

@@ -1,9 +1,17 @@
-"""Separate a writer's own words from quoted material, and split text into sentences."""
+"""Split text into sentences: the writer's own, questions, and those not to be kept."""
 
 import re
 from collections.abc import Iterator
 
-from construct.language.wordlists import FOREIGN_MONTHS, MONTHS, word_set
+from construct.language.wordlists import (
+    FOREIGN_MONTHS,
+    MONTHS,
+    SENTENCE_OPENERS,
+    SMALL_TALK,
+    STOP_WORDS,
+    word_set,
+)
+from construct.language.words import words
 
 # ```python … ``` or ~~~ … ~~~, to the end of the text if it is not closed; or ```inline```
 _FENCED = re.compile(
@@ -24,27 +32,48 @@ _LIST_MARK = re.compile(
     rf"\s*(?!\d+\.\s+(?i:{'|'.join((*MONTHS, *FOREIGN_MONTHS))})\b)"
     r"(?:[-*•+–—]|#{1,6}|\(?\d{1,2}[.)]|[a-z]\))\s+"
 )
-# The end of a sentence, with closing marks: `.`, `?!"`, `.)`, `。」`
-_END = re.compile(r"[.!?…؟]+[\"'”’»)\]*_]*(?=\s|$)|[。！？｡।۔]+[\"'”’」』）》]*")
-# "Where do I live", "who is Derek", "tell me about Ana", or anything with a question mark
-_QUESTION = re.compile(
-    r"(?:[?？؟⸮፧՞\u037e]|[α-ωά-ώ];)\W*$|(?:[吗嗎]|すか|したか)\W*$"
-    r"|^\W*(?:who|whose|what|when|where|why|how(?: \w+)?)"
+# The end of a sentence, with closing marks: `.`, `?!"`, `.)`, `。」`. It is looked for only at
+# the first of several marks: at each of them, the time would grow with their square.
+_END = re.compile(r"(?<![.!?…؟])[.!?…؟]+[\"'”’»)\]*_]*(?=\s|$)|[。！？｡।۔]+[\"'”’」』）》]*")
+_QUESTION_MARK = re.compile(r"(?:[?？؟⸮፧՞\u037e]|[α-ωά-ώ];|[吗嗎]|すか|したか)\W*$")
+_FULL_STOP = re.compile(r"[.!。！]\W*$")
+_LONGEST_ENDING = 40
+"""Characters at the end of a sentence that are searched for its last mark."""
+# "Where do I live", "who is Derek"; not "When my sister was there …", "What I need is my …"
+_QUESTION_OPENING = re.compile(
+    r"\W*(?:who|whose|what|when|where|why|how(?: \w+)?)"
     r"(?:['’]s| (?:is|are|was|were|did|does|do|has|have|had|can|could|will|would|should)) "
-    r"(?!(?:more|worse)\b)|^\W*(?:tell me|remind me (?:of|what|when|where|who|how))\b"
-    r"|^\W*(?:(?:what|who|whose|which|when|where|why|how)\b.*?\b)?"
+    r"(?!(?:more|worse)\b)"
+    r"|\W*(?:(?:what|who|whose|which|when|where|why|how)\b"
+    r"(?! (?:I|you|he|she|it|we|they|my|your|his|her|our|their)\b).*?\b)?"
     r"(?:am|is|are|was|were|do|does|did|have|has|can|could|will|would|should) "
     r"(?:I|you|he|she|it|we|they|my|there)\b",
     re.IGNORECASE,
 )
+# "Tell me about Ana."; not "Tell me I am allergic"
+_ASKS_TO_TELL = re.compile(
+    r"\W*(?:tell me(?! (?:I|you|he|she|it|we|they|that)\b)"
+    r"|remind me (?:of|what|when|where|who|how))\b",
+    re.IGNORECASE,
+)
+# "What's new: I got a job", "Can you believe it, I got a job"
+_GOES_ON = re.compile(r":\s|, (?:I|we)\b", re.IGNORECASE)
 _ASKS_TO_FORGET = re.compile(
     r"(?:^|[.!?,;:(–—-]\s*)(?:(?:please|and|but) )*(?:forget|delete|erase|"
     r"(?:do not|don['’]t|never) (?:save|store|remember|record|note|keep)) "
-    r"(?:this|that|it|what I|any of|my|everything|all)\b"
+    r"(?P<meant>this|that|it|any of|what I|(?:everything|all)(?: that)? (?:I|we|you))\b"
+    r"|^(?:(?:please|and|but) )*"
+    r"(?P<own>forget my\b|(?:forget|delete|erase) everything(?: about me)?(?=\W*$))"
     r"|\boff the record\b|\bnicht (?:speichern|merken|notieren)\b"
     r"|\b(?:no (?:guardes|recuerdes)|não guardes?|ne (?:retiens|garde) pas"
     r"|non (?:salvare|ricordare))\b",
-    re.IGNORECASE | re.MULTILINE,
+    re.IGNORECASE,
+)
+_NEXT_WORD = re.compile(r"^ \w+")
+_PRONOUNS = ("this", "that", "it", "any of")
+# "Actually, don't save that, please." has none that say what it is about.
+_UNINFORMATIVE = SMALL_TALK.union(
+    SENTENCE_OPENERS, *STOP_WORDS.values(), word_set("anywhere bitte favor por said told wrote")
 )
 _ABBREVIATIONS = word_set(
     "mr mrs ms dr prof st vs eg ie approx dept est ave gen col rev hon ca cf "
@@ -57,14 +86,69 @@ _WRAP_WIDTH = 55
 """Characters. A line of this length or more without a final mark was hard-wrapped."""
 
 
-def is_question(text: str) -> bool:
-    """Return whether a sentence or message is a question, in the languages known here."""
-    return bool(_QUESTION.search(text))
+def is_question(sentence: str) -> bool:
+    """Return whether a sentence is a question, in the languages known here.
+
+    It is one if it ends in a question mark, or opens like one and does not go on like a
+    statement. Where this cannot be told, it is none: a question taken for a statement does
+    little harm, but a statement taken for a question would be denied.
+    """
+    ending = sentence[-_LONGEST_ENDING:]
+    if _QUESTION_MARK.search(ending):
+        return True
+    if _GOES_ON.search(sentence):
+        return False
+    if _ASKS_TO_TELL.match(sentence):
+        return True
+    return bool(_QUESTION_OPENING.match(sentence)) and not _FULL_STOP.search(ending)
 
 
-def asks_to_forget(text: str) -> bool:
-    """Return whether a message asks for something to be forgotten or not to be kept."""
-    return bool(_ASKS_TO_FORGET.search(text))
+def asks_to_forget(sentence: str) -> bool:
+    """Return whether a sentence asks for something to be forgotten or not to be kept."""
+    return _request_in(sentence) is not None
+
+
+def _request_in(sentence: str) -> re.Match[str] | None:
+    return _ASKS_TO_FORGET.search(" ".join(sentence.split()))
+
+
+def sentences_to_keep(text: str) -> list[str]:
+    """Return the sentences of a text without those that the writer asks not to keep.
+
+    These are each sentence that asks, and the one that it refers to: in "My PIN is 1234.
+    Don't save that." both. All others are kept, since nothing else may be lost.
+    """
+    sentences = split_sentences(text)
+    left_out: set[int | None] = set()
+    for i, sentence in enumerate(sentences):
+        if request := _request_in(sentence):
+            left_out |= {i, _other_sentence(request, i)}
+    return [sentence for i, sentence in enumerate(sentences) if i not in left_out]
+
+
+def _other_sentence(request: re.Match[str], i: int) -> int | None:
+    """Return the index of the other sentence that a request in sentence `i` refers to.
+
+    It is the one before, or the one after if "Don't save this." comes first. None if the
+    request names what it is about: "Forget my PIN", "Don't save this: …", "I quit, but
+    don't save that".
+    """
+    before, after = request.string[: request.start()], request.string[request.end() :]
+    meant = (request["meant"] or "").lower()
+    named = after
+    if i and meant in _PRONOUNS:  # "Delete this folder" names it, "Delete that, I lied" does not
+        named = "".join(_NEXT_WORD.findall(after))
+    is_told_after = after.lstrip().startswith((":", "–", "—", "- "))
+    if request["own"] or is_told_after or is_informative(before) or is_informative(named):
+        return None
+    if i == 0:
+        return 1 if meant in ("this", "") else None
+    return i - 1
+
+
+def is_informative(text: str) -> bool:
+    """Return whether a text has words other than stop words and small talk."""
+    return not _UNINFORMATIVE.issuperset(words(text))
 
 
 def own_text(text: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from construct.store.cycles import get_cycle
-from construct.store.observations import ACTIVE, BENEATH, observation, observations
+from construct.store.observations import BENEATH, observation, observations
 from construct.store.records import Cycle, Memory, Message, Observation
 from construct.store.sql import ID_LIST, column, json_ids, scalar, select
 
@@ -196,20 +196,28 @@ def message_links(db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int,
 def corrections_of(
     db: sqlite3.Connection, message_ids: Iterable[int]
 ) -> list[tuple[int, Observation]]:
-    """Return the active observations that correct what these messages said.
+    """Return the observations that correct what these messages said, active or pending.
 
-    Each comes with the id of the message: an observation drawn from it was edited into
-    this one, or made outdated by it.
+    Each comes with the id of the message: an observation drawn from it, or one that said
+    the same, was edited into this one or made outdated by it. Where a reflection took in
+    the correction, it is the reflection.
     """
-    query = f"""WITH RECURSIVE said(message_id, id) AS (
-            SELECT message_id, observation_id FROM observation_messages
+    # A link counts only while the old observation is superseded by the link's cycle: links
+    # remain after an undo.
+    query = f"""WITH RECURSIVE said(message_id, id, corrected) AS (
+            SELECT message_id, observation_id, 0 FROM observation_messages
             WHERE message_id IN {ID_LIST}
-            UNION SELECT message_id, observation_id FROM said
-            JOIN observation_replaced ON replaced_id = id AND relation <> 'same')
-        SELECT DISTINCT new.message_id, new.id FROM said AS new
-        JOIN observation_replaced AS r ON r.observation_id = new.id AND relation <> 'same'
-        JOIN said AS old ON old.message_id = new.message_id AND old.id = r.replaced_id
-        JOIN observations AS o ON o.id = new.id WHERE {ACTIVE} ORDER BY 1, 2"""
+            UNION SELECT message_id, observation_id, corrected OR relation <> 'same' FROM said
+            JOIN observations AS old ON old.id = said.id
+            JOIN observation_replaced AS r ON replaced_id = old.id AND r.cycle_id = superseded_by
+            UNION SELECT message_id, new.id, 1 FROM said
+            JOIN observations AS old ON old.id = said.id
+            JOIN observation_sources ON source_id = old.id
+            JOIN observations AS new ON new.id = observation_id
+                AND new.cycle_id = old.superseded_by
+            WHERE corrected)
+        SELECT message_id, said.id FROM said JOIN observations AS o ON o.id = said.id
+        WHERE corrected AND superseded_at IS NULL AND NOT withheld ORDER BY 1, 2"""
     pairs = db.execute(query, (json_ids(message_ids),)).fetchall()
     return [(message_id, observation(db, i)) for message_id, i in pairs]
 

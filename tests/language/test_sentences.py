@@ -1,10 +1,18 @@
-"""Which of a text are the writer's own words, and where its sentences end."""
+"""Which of a text are the writer's own words, where its sentences end, what they ask."""
+
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from construct.language.sentences import own_text, split_sentences
+from construct.language.sentences import (
+    asks_to_forget,
+    is_question,
+    own_text,
+    sentences_to_keep,
+    split_sentences,
+)
 
 
 @pytest.mark.parametrize(
@@ -83,3 +91,108 @@ def test_sentences_are_pieces_of_the_text_in_order(text: str) -> None:
 def test_own_text(text: str, own: list[str]) -> None:
     """Lines that begin with `>` and fenced code are not the writer's own."""
     assert split_sentences(own_text(text)) == own
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Who?",
+        "Who? ",
+        "“Who?”",
+        "Where are you? 😀",
+        "どこ？",
+        "Ποιος;",
+        "who is Derek",
+        "How old is Edie",
+        "Where's Derek from",
+        "What year was my mother born",
+        "can you remind me of Ana's birthday",
+        "tell me about Derek",
+        "Remind me when the dentist is.",
+    ],
+)
+def test_a_question(question: str) -> None:
+    """It ends in a question mark of any script, or opens like a question."""
+    assert is_question(question)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "Who? Me.",
+        "x = 1;",
+        "What a day",
+        "Can you believe it, I got the job!",
+        "Can you believe it, I got the job",
+        "What's new: I got a job",
+        "When my sister was there I lived in Rome",
+        "What I need is my passport",
+        "What is nice about Porto is the food.",
+        "Tell me I am allergic to peanuts",
+    ],
+)
+def test_no_question(statement: str) -> None:
+    """A statement may open like a question, and must not be taken for one."""
+    assert not is_question(statement)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Don't save this.", []),
+        ("Forget it!", []),
+        ("Forget my address.", []),
+        ("Please forget what I said about smoking.", []),
+        ("Forget everything I told you.", []),
+        ("Delete everything.", []),
+        ("Don't save this: my PIN is 1234. I moved.", ["I moved."]),
+        ("I moved, but that's off the record. I met Ana.", ["I met Ana."]),
+        ("I met Ana. My PIN is 1234. Don't save that.", ["I met Ana."]),
+        ("I met Ana. I moved. That's off the record.", ["I met Ana."]),
+        ("I met Ana. Don't save this: my PIN is 1234.", ["I met Ana."]),
+        ("I met Ana. I quit, but please don't save that.", ["I met Ana."]),
+        ("I met Ana. My PIN is 1234. Actually, don't save it, please.", ["I met Ana."]),
+        ("I met Ana. Please forget what I said about smoking.", ["I met Ana."]),
+        ("I met Ana. Forget my old PIN.", ["I met Ana."]),
+        ("- Call Ana\n- Delete this folder\n- Buy milk", ["Call Ana", "Buy milk"]),
+        ("I met Ana. My PIN is 1234. Forget what I just said.", ["I met Ana."]),
+        ("I met Ana. I quit. Delete that, Bob must not know.", ["I met Ana."]),
+        ("Traf Ana. Bitte nicht speichern: ich bin krank.", ["Traf Ana."]),
+        ("Traf Ana. Ich bin krank. Bitte nicht speichern.", ["Traf Ana."]),
+        ("Don't save this. My PIN is 1234. I moved.", ["I moved."]),
+        ("Forget it. I got the job!", ["I got the job!"]),
+        ("My PIN is 1234.\nDon't save that", []),
+        ("> Don't save this.\n\nI moved.", ["> Don't save this.", "I moved."]),
+    ],
+)
+def test_what_is_not_to_be_kept(text: str, kept: list[str]) -> None:
+    """It is the sentence that asks, and the one that it refers to, never the message."""
+    assert sentences_to_keep(text) == kept
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Went to the bank, don't remember my PIN.",
+        "To do: delete all photos of Rui",
+        "Delete my account at Netflix tomorrow",
+        "Never keep my keys in the car",
+        "Forget all about it - I got the job",
+        "I lose things, forget my keys, miss trains.",
+        "Don't forget my birthday.",
+    ],
+)
+def test_nothing_is_to_be_forgotten(text: str) -> None:
+    """These are about the writer's life, not about what was said."""
+    assert not asks_to_forget(text)
+    assert sentences_to_keep(text) == [text]
+
+
+@pytest.mark.parametrize("text", ["?" * 40_000 + "a", "? " * 20_000 + "a", '."' * 20_000 + "a"])
+def test_marks_without_end_take_no_time(text: str) -> None:
+    """The time grows with the length, not with its square, which would be a minute."""
+    start = time.process_time()
+    assert not is_question(text)
+    assert not asks_to_forget(text)
+    assert split_sentences(text)
+    assert time.process_time() - start < 2

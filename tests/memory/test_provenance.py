@@ -11,6 +11,8 @@ from construct.operations import provenance
 from construct.operations.provenance import MemoryTrace, MessageTrace
 from construct.store.database import transaction
 from construct.store.messages import get_message
+from construct.store.observations import observation
+from construct.store.provenance import corrections_of, messages_behind
 from construct.store.records import Observation
 from construct.store.usage import Call, record_usage
 from construct.tokens import Usage
@@ -254,3 +256,62 @@ def test_removed_words_stay_in_their_place_in_the_trace(life: Life) -> None:
     forget(life.db, ("observation", ana.id), life.clock, words=True)
     assert [m.content for m in trace_observation(life.db, rui.id).messages] == ["[removed]"]
     assert json.dumps(get_message(life.db, said.id).blocks) == "null"
+
+
+def corrections(life: Life, message_id: int) -> list[str]:
+    """Return what corrects a message."""
+    return [o.content for _, o in corrections_of(life.db, [message_id])]
+
+
+def test_an_undone_correction_corrects_nothing(life: Life) -> None:
+    """The link stays, but both hold again."""
+    here = life.talk()
+    lisbon = life.learn(here, "User lives in Lisbon")
+    porto = life.learn(here, "User lives in Porto")
+    said = messages_behind(life.db, [lisbon.id])[0].id
+    life.reflect(outdated=[(lisbon, porto)])
+    assert corrections(life, said) == ["User lives in Porto"]
+    undo(life.db, life.clock)
+    assert corrections(life, said) == []
+
+
+def test_an_edit_corrects_before_it_is_committed(life: Life) -> None:
+    """What was learned a moment ago is pending, and so is its edit."""
+    here = life.talk()
+    said = life.exchange(here, "I live in Lisbon")
+    (lisbon,) = life.observe(here, ("User lives in Lisbon", [said]))
+    edit(life.db, lisbon.id, "User lives in Faro", life.clock)
+    assert corrections(life, said.id) == ["User lives in Faro"]
+    edit(life.db, lisbon.id + 1, "User lives in Porto", life.clock)
+    assert corrections(life, said.id) == ["User lives in Porto"]
+    undo(life.db, life.clock)
+    undo(life.db, life.clock)
+    assert corrections(life, said.id) == []
+
+
+def test_a_correction_holds_in_its_reflections(life: Life) -> None:
+    """What was made from the edit or repeats it stands in its place, and nothing else does."""
+    here = life.talk()
+    lisbon, cat = life.learn(here, "User lives in Lisbon"), life.learn(here, "User has a cat")
+    said, said_of_cat = (messages_behind(life.db, [o.id])[0].id for o in (lisbon, cat))
+    porto = observation(life.db, edit(life.db, lisbon.id, "User lives in Porto", life.clock))
+    (both,) = life.reflect(("User lives in Porto and has a cat", [porto, cat]))
+    assert corrections(life, said) == ["User lives in Porto and has a cat"]
+    assert corrections(life, said_of_cat) == []
+    life.reflect(("User has a home in Porto and a cat", [both]))
+    assert corrections(life, said) == ["User has a home in Porto and a cat"]
+    undo(life.db, life.clock)
+    undo(life.db, life.clock)
+    assert corrections(life, said) == ["User lives in Porto"]
+
+
+def test_a_correction_corrects_all_that_said_the_same(life: Life) -> None:
+    """The edit of a repeat corrects the message that was repeated, too."""
+    here = life.talk()
+    first = life.learn(here, "User lives in Lisbon")
+    again = life.learn(here, "User's home is in Lisbon")
+    said = messages_behind(life.db, [first.id])[0].id
+    life.reflect(same=[(first, again)])
+    assert corrections(life, said) == []
+    edit(life.db, again.id, "User lives in Porto", life.clock)
+    assert corrections(life, said) == ["User lives in Porto"]

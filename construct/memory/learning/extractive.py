@@ -11,13 +11,8 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 from construct.clock import Clock
-from construct.language.dates import in_past, mentioned_days
-from construct.language.sentences import (
-    asks_to_forget,
-    is_question,
-    own_text,
-    split_sentences,
-)
+from construct.language.dates import mentioned_days, speaks_of_past
+from construct.language.sentences import is_question, own_text, sentences_to_keep
 from construct.language.terms import terms
 from construct.language.wordlists import (
     FIRST_PERSON,
@@ -50,7 +45,10 @@ _TITLE_LENGTH = 40
 """Characters of a conversation's title."""
 
 _UNINFORMATIVE = NOTE_STOP_WORDS | SMALL_TALK
-_MUST = re.compile(r"\b(?:(?:have|has|need|needs) to|must)\b", re.IGNORECASE)
+# Not "I must say today was …", "she must be 70 today"
+_MUST = re.compile(
+    r"\b(?:(?:have|has|need|needs) to|must)\b(?! (?:say|tell|admit|confess|be)\b)", re.IGNORECASE
+)
 # "at 18:30", "9am"
 _TIME_OF_DAY = re.compile(r"\b\d{1,2}(?::[0-5]\d| ?[ap]\.?m\b)", re.IGNORECASE)
 _TO_BE_KEPT = re.compile(
@@ -65,11 +63,11 @@ def extract(messages: Sequence[Message], clock: Clock) -> Extraction:
     """Return the most informative of the user's own sentences as observations, in order."""
     by_sentence: dict[tuple[str, str], tuple[float, ProposedObservation]] = {}
     for message in messages:
-        text = message.content[:_MAX_MESSAGE_LENGTH]
-        if message.role != Role.USER or asks_to_forget(text):
+        if message.role != Role.USER:
             continue
+        text = message.content[:_MAX_MESSAGE_LENGTH]
         day = clock.day(message.created_at)
-        sentences = map(one_line, split_sentences(own_text(text)))
+        sentences = map(one_line, sentences_to_keep(own_text(text)))
         scored = (_scored_observation(sentence, message.id, day) for sentence in sentences)
         found = list(filter(None, scored))
         kept = sorted(found, key=lambda pair: -pair[0])[:_MAX_PER_MESSAGE]
@@ -114,9 +112,10 @@ def _scored_observation(
         return None
     is_intended = not INTENDING.isdisjoint(sentence_words) or bool(_MUST.search(sentence))
     ahead = next((mentioned for mentioned in days if mentioned > day), None)
-    if ahead is None and day in days and not in_past(sentence):
+    # In doubt it is no plan for today: the user would be asked what became of it.
+    if ahead is None and day in days and "since" not in sentence_words:
         is_today = is_intended or bool(_TIME_OF_DAY.search(sentence))
-        ahead = day if is_today else None
+        ahead = day if is_today and not speaks_of_past(sentence) else None
     past = next((mentioned for mentioned in days if mentioned < day), None)
     stance = Stance.PLANNED if ahead and is_intended else Stance.STATED
     if is_question(sentence):

@@ -74,7 +74,8 @@ _IDLE_STEMS = frozenset(map(stem, (*SMALL_TALK, *TIME_WORDS)))
 _SENTENCE = re.compile(r"[^.!?\n。！？]+[.!?。！？]*")
 # "and when was that", or anything with a question mark
 _FOLLOW_UP_QUESTION = re.compile(
-    r"\?|^\W*(?:and|but|so)?\W*(?:when|where|who|whom|whose|which|what|why|how)\b", re.IGNORECASE
+    r"\?|^\W*(?:(?:and|but|so)\b\W*)?(?:when|where|who|whom|whose|which|what|why|how)\b",
+    re.IGNORECASE,
 )
 
 

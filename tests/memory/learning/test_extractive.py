@@ -78,7 +78,8 @@ def test_kept(row: str) -> None:
         "I'm so glad to hear it!",
         "If I were rich I'd hire a chef called Bob",
         "Maybe I'll move to Porto",
-        "Don't save this: my salary is 5000. I moved to Porto.",
+        "Don't save this: my salary is 5000.",
+        "My salary is 5000. Please don't save that.",
         "I moved to Porto, but that's off the record.",
         "Bitte nicht speichern: ich wohne in Berlin.",
         "Forget my bank PIN hint, it was 1234.",
@@ -96,6 +97,23 @@ def test_left_out(content: str) -> None:
     Nor does what is not to be kept.
     """
     assert observations(content) == ()
+
+
+@pytest.mark.parametrize(
+    ("content", "kept"),
+    [
+        ("Don't save this: my salary is 5000. I moved to Porto.", ["I moved to Porto."]),
+        ("> don't save this\n\nI moved to Porto.", ["I moved to Porto."]),
+        (
+            "Went to the bank, don't remember my PIN. Met Joana, she is my new manager.",
+            ["Went to the bank, don't remember my PIN.", "Met Joana, she is my new manager."],
+        ),
+        ("Forget all about it - I got the job", ["Forget all about it - I got the job"]),
+    ],
+)
+def test_the_rest_of_a_message_is_kept(content: str, kept: list[str]) -> None:
+    """A request not to keep something is about that, not about the whole message."""
+    assert [o.content for o in observations(content)] == kept
 
 
 def test_only_the_user_is_observed() -> None:
@@ -133,6 +151,10 @@ def test_days() -> None:
         ("Choir concert 4 March 2026 at 21:45.", "stated", "2026-03-04"),
         ("I slept until 9:30 today.", "stated", None),
         ("I feel great today.", "stated", None),
+        ("I must say today was a great day with Ana.", "stated", None),
+        ("I will never forget today, Rui proposed to me.", "stated", None),
+        ("I need to tell you: today Rui left me.", "stated", None),
+        ("I have to take insulin since today.", "stated", None),
     ],
 )
 def test_plans_for_today(content: str, stance: str, day: str | None) -> None:
