@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import pairwise
 
 from construct.language.named_periods import (
     DAY_WORD,
@@ -172,11 +173,14 @@ def mentioned_days(text: str, base: date) -> list[date]:
                 mention = read(match, text, base)
                 if mention and not _is_negated(mention, text):
                     mentions.append(mention)
-    return [
-        mention.day
-        for mention in sorted(mentions)
-        if not any(_gives_way(mention, other, text) for other in mentions)
-    ]
+    in_order = sorted(mentions, key=lambda mention: mention.start)
+    given_up = {
+        mention
+        for one, other in pairwise(in_order)
+        for mention, instead in ((one, other), (other, one))
+        if _gives_way(mention, instead, text)
+    }
+    return [mention.day for mention in sorted(mentions) if mention not in given_up]
 
 
 def _is_negated(mention: DayMention, text: str) -> bool:

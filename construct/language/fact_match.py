@@ -72,7 +72,7 @@ def likeness(a: str, b: str) -> float:
 
 
 def fact_names(text: str) -> frozenset[str]:
-    """Return the terms and names that identify a fact, without days and months."""
+    """Return the terms and names that identify a fact, without the names of days and months."""
     return (terms(text) | opening_names(text)) - _CALENDAR
 
 
@@ -102,6 +102,14 @@ def reveals(text: str | None, parts: frozenset[str]) -> bool:
 
 def _pairs(text: str) -> set[str]:
     return {run[i : i + 2] for run in _CJK_RUN.findall(text) for i in range(len(run) - 1)}
+
+
+def is_specific(text: str) -> bool:
+    """Return whether a text says more than one word does: two words, or a long number."""
+    told = fact_names(text) | content_words(text)
+    return len(told) > 1 or any(
+        len(word) >= _MIN_LETTERS and any(map(str.isdigit, word)) for word in told
+    )
 
 
 def states_fact(text: str, fact: str) -> bool:

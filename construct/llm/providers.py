@@ -59,9 +59,15 @@ class Models:
         model is not set up, UsageError if a setting is wrong.
         """
         if _is_local(name):
-            known = [m for m in (self.main, self.worker) if m is not None]
-            local = next((m for m in known if m.name.startswith(LOCAL_PREFIX)), None)
-            main: Model = local or _local_model(self.settings)
+            limit = self.settings.context_window
+            loaded = [
+                m
+                for m in (self.main, self.worker)
+                if m is not None
+                and m.name.startswith(LOCAL_PREFIX)
+                and (limit is None or m.context_window <= limit)
+            ]
+            main: Model = loaded[0] if loaded else _local_model(self.settings, limit)
             return replace(self, main=main, provider=Provider.LOCAL, advice="")
         chosen = _server_model(self.settings, name, "CONSTRUCT_MODEL")
         return replace(self, main=chosen.model, provider=Provider.ANTHROPIC, advice=chosen.advice)

@@ -43,7 +43,8 @@ WITH scope AS (
     FROM scope
 ), unobserved AS (
     SELECT m.id, m.conversation_id, m.token_count, m.created_at FROM gaps CROSS JOIN messages AS m
-    ON m.conversation_id = gaps.conversation_id AND m.id BETWEEN first AND last AND m.archived
+    ON m.conversation_id = gaps.conversation_id AND m.id BETWEEN first AND last
+        AND m.archived AND NOT m.withheld
 ), stopped AS (
     -- Unarchived, but never continued by the user: the observer was interrupted, not undone.
     SELECT m.id, m.conversation_id, m.token_count, m.created_at

@@ -70,8 +70,8 @@ def current_conversation(db: sqlite3.Connection) -> int | None:
     """Return the id of the conversation the user was last in, or None.
 
     If none is recorded, or it was deleted, this is the one with the newest message; an
-    empty conversation counts by when it was created. Conversations that were imported and
-    never continued do not count.
+    empty conversation counts by when it was created. Conversations with messages but no
+    request, such as one from another program that was never continued, do not count.
     """
     recorded = """SELECT id FROM conversations
               WHERE id = (SELECT value FROM meta WHERE name = ?)"""

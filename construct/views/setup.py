@@ -19,6 +19,7 @@ from construct.operations.setup import (
 )
 from construct.text import shorten
 from construct.views.words import model_words
+from construct.vocabulary import Provider
 
 _MAX_MODELS = 9
 """Models on the screen: each is picked by a digit."""
@@ -62,7 +63,8 @@ def screen(reach: Reach, heading: str) -> str:
 def _status_line(reach: Reach) -> str:
     if reach.model == NOTEBOOK:
         return "No model is set up yet. Choose one:"
-    origin = f" ({_ORIGINS[reach.credentials]})" if reach.credentials else ""
+    credentials = reach.credentials if reach.provider is Provider.ANTHROPIC else None
+    origin = f" ({_ORIGINS[credentials]})" if credentials else ""
     return f"Replies come from {model_words(reach.model)}{origin}. Choose another:"
 
 

@@ -162,6 +162,12 @@ def test_another_main_model() -> None:
     assert local.provider is Provider.LOCAL
 
 
+def test_a_smaller_window_holds_for_another_local_model() -> None:
+    """`/model local` heeds CONSTRUCT_CONTEXT_WINDOW, though the worker's window is larger."""
+    models = chosen(**KEY, **GGUF, MEMORY_WORKER_MODEL="local", CONSTRUCT_CONTEXT_WINDOW="2048")
+    assert models.with_model("local").main.context_window == 2048
+
+
 def test_another_main_model_needs_credentials() -> None:
     """Replacing the notebook by a model that needs credentials fails without them."""
     with pytest.raises(NotConfiguredError, match="ANTHROPIC_API_KEY, or name another model"):

@@ -195,7 +195,7 @@ async def private(chat: Chat, out: Output, argument: str) -> None:
     else:
         # What was typed in private must not come back by Ctrl-R or the arrow keys.
         out.reload_history()
-        out.say("Nothing from the private part was kept. From here on messages are stored again.")
+        out.say("Nothing you said in private was kept. From here on messages are stored again.")
 
 
 @group.command("/retry", "ask for another reply")

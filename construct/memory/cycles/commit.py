@@ -154,7 +154,7 @@ def store_reflection(
 def _updated(db: sqlite3.Connection, old: str | None, answer: str | None) -> str | None:
     """Return the task or suggested response to store after an observer's answer.
 
-    No answer keeps the old one. An empty one clears it, and so does one that the user's
+    Without an answer, the old one stays. An empty one clears it, and so does one that the user's
     rules forbid.
     """
     if answer is None:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from construct.errors import NotFoundError
-from construct.language.fact_match import fact_names, search_marks, states_fact
+from construct.language.fact_match import fact_names, is_specific, search_marks, states_fact
 from construct.language.terms import terms
 from construct.language.words import words
 from construct.memory.forgetting.traces import (
@@ -117,7 +117,7 @@ def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) ->
     by_hand = [
         m
         for m in list_memories(db, include_superseded=True)
-        if m.observation_id is None and states_any(m.content, [*fact_texts, *named_texts])
+        if m.observation_id is None and _goes_with(m, [*fact_texts, *named_texts])
     ]
     promoted = provenance.memories_from(db, deleted)
     memories = sorted({*named.memories, *promoted, *by_hand}, key=lambda m: m.id)
@@ -164,8 +164,20 @@ def _items(
     return {
         **{(ItemKind.OBSERVATION, o.id): o.content for o in observations},
         **{(ItemKind.MEMORY, m.id): m.content for m in memories},
-        **{(ItemKind.MESSAGE, m.id): m.content for m in messages},
+        **{(ItemKind.MESSAGE, m.id): m.text for m in messages},
     }
+
+
+def _goes_with(memory: Memory, forgotten: Sequence[str]) -> bool:
+    """Return whether a memory kept by hand states what is forgotten.
+
+    "Tea." does not take every memory about tea, but one that says no more than that.
+    """
+    return any(
+        states_fact(memory.content, text)
+        and (is_specific(text) or states_fact(text, memory.content))
+        for text in forgotten
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +228,7 @@ def plan_deletion(db: sqlite3.Connection, conversation_id: int) -> DeletionPlan:
     quoting = replies_quoting(
         rounds,
         _items(observations, memories, messages),
-        [*(m.content for m in messages), *texts],
+        [*(text for m in messages for text in (m.text, m.content)), *texts],
     )
     return DeletionPlan(
         observations=tuple(observations),

@@ -50,7 +50,7 @@ class Extraction:
 
     @property
     def says_something(self) -> bool:
-        """True if there is anything to store or to forget."""
+        """True if it has observations, or anything to forget."""
         return bool(self.observations or self.forget_observations or self.forget_messages)
 
 

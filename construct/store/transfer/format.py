@@ -455,6 +455,8 @@ KINDS: dict[str, Kind] = {
     )
 }
 """The types of line in the order of the file: rows come after those they refer to."""
+KEYED = [kind for kind in KINDS.values() if kind.keyed]
+"""The types of line whose rows have a uid."""
 
 OUTDATED = Kind(
     "outdated",

@@ -96,8 +96,8 @@ class HandMadeLines:
 def _messages(lines: Iterable[tuple[Any, ...]]) -> Iterator[tuple[str, ImportedMessage]]:
     """Yield (conversation title, message) for the lines of one conversation.
 
-    A message's uid is derived from its title, role, text and time, and how often it occurred
-    before.
+    A message's uid is derived from its conversation's title, its role and text, its time if
+    the file gives one, and how often it occurred before.
     """
     occurrences: Counter[str] = Counter()
     for _, title, role, content, created_at, has_time, _ in lines:

@@ -23,16 +23,15 @@ from construct.store.conversations import get_watermarks, set_watermark
 from construct.store.dates import FILL_FIRST_DATES
 from construct.store.invariants import violations
 from construct.store.memories import revive_memory, supersede_memory
-from construct.store.messages import LAST, last_time, message_tokens
-from construct.store.records import REMOVED
+from construct.store.messages import LAST, last_time
 from construct.store.sql import ID_LIST, column, exists, json_ids, scalar
-from construct.store.transfer.format import COUNTS, KINDS
+from construct.store.transfer.forgotten import IS_GONE, find_forgotten, forgotten_ids
+from construct.store.transfer.format import COUNTS, KEYED, KINDS
 from construct.store.transfer.refused import RefusedError
 from construct.store.transfer.scratch import refuse_violations
 from construct.text import shorten
 
 _IMPORT_SEPARATELY = "Import it into a database of its own: `construct --db OTHER import FILE`"
-_KEYED = [kind for kind in KINDS.values() if kind.keyed]
 _OWNED = [kind for kind in KINDS.values() if kind.owner]
 """The types of line without a uid that are imported together with another row."""
 _REFERENCES = {
@@ -62,9 +61,9 @@ def merge(db: sqlite3.Connection, *, keep_ids: bool) -> Merged:
     `keep_ids` keeps their ids if the main database is empty. Raises RefusedError if a
     conversation has diverged.
     """
-    is_empty = not any(exists(db, f"main.{kind.table}") for kind in _KEYED)
+    is_empty = not any(exists(db, f"main.{kind.table}") for kind in KEYED)
     newest_before = scalar(db, "SELECT ifnull(max(id), 0) FROM main.messages")
-    _find_forgotten(db)
+    find_forgotten(db)
     _assign_ids(db, keep_ids=keep_ids and is_empty)
     _refuse_diverged(db)
     left_out = _insert(db)
@@ -86,8 +85,15 @@ def merge(db: sqlite3.Connection, *, keep_ids: bool) -> Merged:
     counts = db.execute(
         "SELECT kind, is_new, main_id IS NULL, count(*) FROM scratch.id_map GROUP BY 1, 2, 3"
     ).fetchall()
+    emptied = scalar(
+        db,
+        "SELECT count(*) FROM scratch.messages_mapped WHERE is_new AND uid IN scratch.gone",
+    )
+    left_out["message"] += emptied
+    added_rows = Counter({kind: count for kind, is_new, _, count in counts if is_new})
+    added_rows["message"] -= emptied
     return Merged(
-        added=Counter({kind: count for kind, is_new, _, count in counts if is_new}),
+        added=added_rows,
         known=Counter(
             {
                 kind: count
@@ -103,104 +109,6 @@ def merge(db: sqlite3.Connection, *, keep_ids: bool) -> Merged:
 # Finding out which rows are new
 
 
-# SQL: what a tombstone names is not here (any more), or is a message that is withheld. A
-# file may bring tombstones of what was forgotten elsewhere.
-_IS_GONE = """NOT EXISTS (SELECT 1 FROM main.messages WHERE uid = message_uid AND NOT withheld)
-    AND message_uid NOT IN (SELECT uid FROM main.conversations)
-    AND NOT EXISTS (SELECT 1 FROM main.memories WHERE uid = message_uid)"""
-
-
-def _find_forgotten(db: sqlite3.Connection) -> None:
-    """List the new rows to leave out, as they depend on something forgotten here.
-
-    A conversation that was deleted here is listed with its messages. If the file has new
-    messages for it, it comes with these and without its title. Messages that were forgotten
-    or deleted here are then emptied, as in other conversations. New attachments of messages
-    that are known here are listed too.
-    """
-    db.execute(
-        "CREATE TABLE scratch.forgotten"
-        " (kind TEXT, scratch_id INTEGER, PRIMARY KEY (kind, scratch_id)) WITHOUT ROWID"
-    )
-    db.execute("CREATE TABLE scratch.gone (uid TEXT PRIMARY KEY) WITHOUT ROWID")
-    db.execute(f"INSERT INTO scratch.gone SELECT message_uid FROM main.tombstones WHERE {_IS_GONE}")
-    _list_forgotten(db, "memory", "SELECT id FROM scratch.memories WHERE uid IN scratch.gone")
-    # Earlier versions left tombstones for the messages of a conversation alone.
-    deleted = """SELECT id FROM scratch.conversations
-        WHERE id NOT IN (SELECT conversation_id FROM scratch.messages WHERE uid NOT IN scratch.gone)
-        AND (uid IN scratch.gone OR id IN (SELECT conversation_id FROM scratch.messages))"""
-    _list_forgotten(db, "conversation", deleted)
-    in_deleted = f"conversation_id IN ({_forgotten('conversation')})"
-    _list_forgotten(db, "message", f"SELECT id FROM scratch.messages WHERE {in_deleted}")
-    messages = f"SELECT id FROM scratch.messages WHERE uid IN scratch.gone OR {in_deleted}"
-    # A known message keeps the attachments that it has here.
-    known = "SELECT s.id FROM scratch.messages AS s JOIN main.messages AS h ON h.uid = s.uid"
-    attached = f"SELECT id FROM scratch.attachments WHERE message_id IN ({messages} UNION {known})"
-    _list_forgotten(db, "attachment", attached)
-    if not exists(db, "scratch.gone"):
-        return
-    db.execute(
-        """UPDATE scratch.messages SET content = ?, blocks = NULL, withheld = 1, token_count = ?
-           WHERE uid IN scratch.gone AND uid NOT IN (SELECT uid FROM main.messages)""",
-        (REMOVED, message_tokens(REMOVED)),
-    )
-    db.execute(
-        """UPDATE scratch.conversations SET title = NULL, titled_by = NULL,
-           current_task = NULL, suggested_response = NULL WHERE uid IN scratch.gone"""
-    )
-    _list_forgotten(
-        db,
-        "observation",
-        f"""WITH RECURSIVE dependent(id) AS (
-                SELECT observation_id FROM scratch.observation_messages
-                WHERE message_id IN ({messages})
-                UNION SELECT observation_id FROM scratch.observation_sources
-                JOIN dependent ON source_id = dependent.id)
-            SELECT id FROM dependent""",
-    )
-    made = f"""SELECT cycle_id FROM scratch.observations
-               WHERE id NOT IN ({_forgotten("observation")})"""
-    idle = f"SELECT id FROM scratch.cycles WHERE {in_deleted} AND id NOT IN ({made})"
-    _list_forgotten(db, "cycle", idle)
-    never_applied = f"withheld_at IS NULL AND cycle_id IN ({_forgotten('cycle')})"
-    requests = f"SELECT id FROM scratch.forget_requests WHERE message_id IN ({messages})"
-    _list_forgotten(db, "forget_request", f"{requests} OR {never_applied}")
-    for kind in _KEYED:
-        for field in kind.fields:
-            if field.ref in ("observation", "memory") and not field.later:
-                dependent = f"{field.column} IN ({_forgotten(field.ref)})"
-                _list_forgotten(
-                    db, kind.type, f"SELECT id FROM scratch.{kind.table} WHERE {dependent}"
-                )
-    relations = _forgotten("relation")
-    named = f"id IN ({_related(f'id IN ({relations})')})"
-    still_named = f"id IN ({_related(f'id NOT IN ({relations})')})"
-    unnamed = f"SELECT id FROM scratch.entities WHERE {named} AND NOT {still_named}"
-    _list_forgotten(db, "entity", unnamed)
-    # The other names of an entity may be among what was forgotten about it.
-    db.execute(f"UPDATE scratch.entities SET aliases = '[]' WHERE {named}")
-
-
-def _related(condition: str) -> str:
-    """Return the SQL for the ids of the entities in the relations that meet a condition."""
-    return f"""SELECT subject_id FROM scratch.relations WHERE {condition}
-               UNION SELECT object_id FROM scratch.relations WHERE {condition}"""
-
-
-def _forgotten(kind: str) -> str:
-    """Return the SQL for the ids of the rows of this type that are listed so far."""
-    return f"SELECT scratch_id FROM scratch.forgotten WHERE kind = '{kind}'"
-
-
-def _list_forgotten(db: sqlite3.Connection, kind: str, ids: str) -> None:
-    """Add rows to the list; `ids` is SQL for their ids. Known rows are not added."""
-    table = KINDS[kind].table
-    db.execute(
-        f"""INSERT OR IGNORE INTO scratch.forgotten SELECT '{kind}', id FROM scratch.{table}
-            WHERE id IN ({ids}) AND uid NOT IN (SELECT uid FROM main.{table})"""
-    )
-
-
 def _assign_ids(db: sqlite3.Connection, *, keep_ids: bool) -> None:
     """Assign each row its id here, and create the views (see the module's docstring).
 
@@ -211,7 +119,7 @@ def _assign_ids(db: sqlite3.Connection, *, keep_ids: bool) -> None:
         "CREATE TABLE scratch.id_map (kind TEXT, scratch_id INTEGER, main_id INTEGER,"
         " is_new INTEGER, PRIMARY KEY (kind, scratch_id)) WITHOUT ROWID"
     )
-    for kind in _KEYED:
+    for kind in KEYED:
         known = f"SELECT id FROM main.{kind.table} AS h WHERE h.uid = s.uid"
         if kind.type == "entity" and not keep_ids:  # found by the index of lower(name)
             known = f"""SELECT coalesce(({known}), (
@@ -227,7 +135,7 @@ def _assign_ids(db: sqlite3.Connection, *, keep_ids: bool) -> None:
                 SELECT '{kind.type}', id,
                        ifnull(known, iif(forgotten, NULL, {"id" if keep_ids else following})),
                        known IS NULL AND NOT forgotten
-                FROM (SELECT id, ({known}) AS known, id IN ({_forgotten(kind.type)}) AS forgotten
+                FROM (SELECT id, ({known}) AS known, id IN ({forgotten_ids(kind.type)}) AS forgotten
                       FROM scratch.{kind.table} AS s)"""
         )
         values = ", ".join(
@@ -284,9 +192,9 @@ def _diverged(db: sqlite3.Connection, conversation_id: int) -> RefusedError:
 def _insert(db: sqlite3.Connection) -> Counter[str]:
     """Insert the new rows, and return how many rows without a uid were left out, by type."""
     db.execute(
-        f"INSERT OR IGNORE INTO main.tombstones SELECT * FROM scratch.tombstones WHERE {_IS_GONE}"
+        f"INSERT OR IGNORE INTO main.tombstones SELECT * FROM scratch.tombstones WHERE {IS_GONE}"
     )
-    for kind in _KEYED:
+    for kind in KEYED:
         columns = ", ".join(["id", "uid", *(field.column for field in kind.fields)])
         db.execute(
             f"""INSERT INTO main.{kind.table} ({columns})

@@ -146,3 +146,13 @@ def test_a_deleted_conversation_is_not_compacted(life: Life) -> None:
     with pytest.raises(NotFoundError):
         life.compact(here)
     assert life.broken() == []
+
+
+def test_what_came_with_a_file_is_found(life: Life) -> None:
+    """The tools show the file's line before the words."""
+    here, elsewhere = life.talk(), life.talk()
+    said = life.say(here, "Bob is ill")
+    life.db.execute("UPDATE messages SET attached = '[pdf: scan.pdf]' WHERE id = ?", (said.id,))
+    shown = f"message {said.id}, 2026-03-01 user: [pdf: scan.pdf] Bob is ill"
+    life.say(elsewhere, "Somebody.", "assistant", tool_rounds("recall", {}, shown))
+    assert len(plan_deletion(life.db, here).lookups) == 1

@@ -352,6 +352,15 @@ def test_a_memory_takes_along_those_that_say_the_same(life: Life) -> None:
     assert ("4471902215" in plan.marks, plan.elsewhere) == (True, 1)
 
 
+def test_a_message_of_one_word_takes_only_a_memory_that_says_just_that(life: Life) -> None:
+    """It is in many others, which were kept for something else."""
+    said = life.say(life.talk(), "Tea.")
+    life.remember("I drink tea in the morning")
+    same = life.remember("tea")
+    plan = plan_forget(life.db, ("message", said.id), words=True)
+    assert [m.id for m in plan.memories] == [same]
+
+
 def test_a_message_of_which_nothing_was_noted_is_forgotten_by_its_own_id(life: Life) -> None:
     """A word that slipped out goes too, with the reply and the title.
 

@@ -1,0 +1,109 @@
+"""What an import leaves out, because it was forgotten or deleted here.
+
+The rows are listed in the table `forgotten` of the scratch database, before `merge`
+assigns ids. Messages that are imported all the same lose their words here.
+"""
+
+import sqlite3
+
+from construct.store.messages import message_tokens
+from construct.store.records import REMOVED
+from construct.store.sql import exists
+from construct.store.transfer.format import KEYED, KINDS
+
+IS_GONE = """NOT EXISTS (SELECT 1 FROM main.messages WHERE uid = message_uid AND NOT withheld)
+    AND message_uid NOT IN (SELECT uid FROM main.conversations)
+    AND NOT EXISTS (SELECT 1 FROM main.memories WHERE uid = message_uid)"""
+"""SQL: what a tombstone names is not here (any more), or is a message that is withheld.
+
+A file may bring tombstones of what was forgotten elsewhere.
+"""
+
+
+def find_forgotten(db: sqlite3.Connection) -> None:
+    """List the new rows to leave out, as they depend on something forgotten here.
+
+    A conversation that was deleted here is listed with its messages. If the file has new
+    messages for it, it comes with these and without its title. Messages that were forgotten
+    or deleted here are then emptied, as in other conversations. New attachments of messages
+    that are known here are listed too.
+    """
+    db.execute(
+        "CREATE TABLE scratch.forgotten"
+        " (kind TEXT, scratch_id INTEGER, PRIMARY KEY (kind, scratch_id)) WITHOUT ROWID"
+    )
+    db.execute("CREATE TABLE scratch.gone (uid TEXT PRIMARY KEY) WITHOUT ROWID")
+    db.execute(f"INSERT INTO scratch.gone SELECT message_uid FROM main.tombstones WHERE {IS_GONE}")
+    _list(db, "memory", "SELECT id FROM scratch.memories WHERE uid IN scratch.gone")
+    # Earlier versions left tombstones for the messages of a conversation alone.
+    deleted = """SELECT id FROM scratch.conversations
+        WHERE id NOT IN (SELECT conversation_id FROM scratch.messages WHERE uid NOT IN scratch.gone)
+        AND (uid IN scratch.gone OR id IN (SELECT conversation_id FROM scratch.messages))"""
+    _list(db, "conversation", deleted)
+    in_deleted = f"conversation_id IN ({forgotten_ids('conversation')})"
+    _list(db, "message", f"SELECT id FROM scratch.messages WHERE {in_deleted}")
+    messages = f"SELECT id FROM scratch.messages WHERE uid IN scratch.gone OR {in_deleted}"
+    # A known message keeps the attachments that it has here.
+    known = "SELECT s.id FROM scratch.messages AS s JOIN main.messages AS h ON h.uid = s.uid"
+    attached = f"SELECT id FROM scratch.attachments WHERE message_id IN ({messages} UNION {known})"
+    _list(db, "attachment", attached)
+    if not exists(db, "scratch.gone"):
+        return
+    db.execute(
+        """UPDATE scratch.messages SET content = ?, blocks = NULL, withheld = 1, token_count = ?
+           WHERE uid IN scratch.gone AND uid NOT IN (SELECT uid FROM main.messages)""",
+        (REMOVED, message_tokens(REMOVED)),
+    )
+    db.execute(
+        """UPDATE scratch.conversations SET title = NULL, titled_by = NULL,
+           current_task = NULL, suggested_response = NULL WHERE uid IN scratch.gone"""
+    )
+    _list(
+        db,
+        "observation",
+        f"""WITH RECURSIVE dependent(id) AS (
+                SELECT observation_id FROM scratch.observation_messages
+                WHERE message_id IN ({messages})
+                UNION SELECT observation_id FROM scratch.observation_sources
+                JOIN dependent ON source_id = dependent.id)
+            SELECT id FROM dependent""",
+    )
+    made = f"""SELECT cycle_id FROM scratch.observations
+               WHERE id NOT IN ({forgotten_ids("observation")})"""
+    idle = f"SELECT id FROM scratch.cycles WHERE {in_deleted} AND id NOT IN ({made})"
+    _list(db, "cycle", idle)
+    never_applied = f"withheld_at IS NULL AND cycle_id IN ({forgotten_ids('cycle')})"
+    requests = f"SELECT id FROM scratch.forget_requests WHERE message_id IN ({messages})"
+    _list(db, "forget_request", f"{requests} OR {never_applied}")
+    for kind in KEYED:
+        for field in kind.fields:
+            if field.ref in ("observation", "memory") and not field.later:
+                dependent = f"{field.column} IN ({forgotten_ids(field.ref)})"
+                _list(db, kind.type, f"SELECT id FROM scratch.{kind.table} WHERE {dependent}")
+    relations = forgotten_ids("relation")
+    named = f"id IN ({_related(f'id IN ({relations})')})"
+    still_named = f"id IN ({_related(f'id NOT IN ({relations})')})"
+    unnamed = f"SELECT id FROM scratch.entities WHERE {named} AND NOT {still_named}"
+    _list(db, "entity", unnamed)
+    # The other names of an entity may be among what was forgotten about it.
+    db.execute(f"UPDATE scratch.entities SET aliases = '[]' WHERE {named}")
+
+
+def _related(condition: str) -> str:
+    """Return the SQL for the ids of the entities in the relations that meet a condition."""
+    return f"""SELECT subject_id FROM scratch.relations WHERE {condition}
+               UNION SELECT object_id FROM scratch.relations WHERE {condition}"""
+
+
+def forgotten_ids(kind: str) -> str:
+    """Return the SQL for the ids of the rows of this type that are listed so far."""
+    return f"SELECT scratch_id FROM scratch.forgotten WHERE kind = '{kind}'"
+
+
+def _list(db: sqlite3.Connection, kind: str, ids: str) -> None:
+    """Add rows to the list; `ids` is SQL for their ids. Known rows are not added."""
+    table = KINDS[kind].table
+    db.execute(
+        f"""INSERT OR IGNORE INTO scratch.forgotten SELECT '{kind}', id FROM scratch.{table}
+            WHERE id IN ({ids}) AND uid NOT IN (SELECT uid FROM main.{table})"""
+    )
