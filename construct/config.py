@@ -428,7 +428,7 @@ def server_address(text: str) -> str:
     try:
         parts = urlsplit(text)
         is_address = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
-    except ValueError:  # the port is no number, or a bracket is not closed
+    except ValueError:  # the port is not a number, or a bracket is not closed
         is_address = False
     if not is_address or not text.isprintable() or " " in text:
         raise ValueError("it must be an address such as http://localhost:8080")

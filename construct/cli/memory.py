@@ -176,7 +176,7 @@ def search(
     from construct.operations.search import search as operation
     from construct.views.search import search_json, search_lines
 
-    for option in ("--since", "--until"):  # options of other commands
+    for option in ("--since", "--until"):  # options that one might expect here
         if option in query:
             complain(
                 f"{option} was searched for as a word: "

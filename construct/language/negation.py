@@ -19,7 +19,7 @@ _NOT_CONTRACTED = re.compile(r"n['’]t\Z")
 _CHINESE_NEGATION = re.compile(
     # 不 "not", but not in 差不多 "almost", 不过 "however", 不但 "not only", 不断 "constantly",
     # 不得不 "must", 不动产 "real estate", 不锈钢 "stainless steel".
-    "(?<![差对對])不(?![过過错錯但仅僅管久断斷同安]|得不|动产|動產|锈钢|鏽鋼)"
+    "(?<![差对對])(?<!不得)不(?![过過错錯但仅僅管久断斷同安]|得不|动产|動產|锈钢|鏽鋼)"
     # 没 "not", but not in 没收 "confiscate", 没落 "decline".
     "|没(?![收头落])|沒(?![收頭落])"
     # 无 "without", but not in 无线 "wireless", 无聊 "bored", 无论 "no matter", 无数 "countless".

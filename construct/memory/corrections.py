@@ -217,9 +217,10 @@ def _period_meant(old: Observation, content: str, today: date) -> str | None:
     """Return the time that the new text, which names no day, refers to.
 
     That is the old day, month or year, unless the new text names another month or year.
-    If the old one is a day or month, "in June" is the next June, or the last one by the
-    tense around it. A past time counts only if the text tells of nothing but the past, and
-    not of an arrangement: "booked in January" does not say when a plan is due.
+    If the old one is a day or month, "in June" is the next June or the last one,
+    depending on the tense around it. A past time counts only if the text tells of
+    nothing but the past, and not of an arrangement: "booked in January" does not say
+    when a plan is due.
     """
     old_time = old.referenced_date
     months = [month for month in _months_in(content) if month not in _months_in(old.content)]

@@ -64,7 +64,7 @@ class ModelChoice:
 
     @property
     def is_model_only(self) -> bool:
-        """Whether it is another model of the server that is already configured."""
+        """Whether only the model is set, for a server that `construct setup` did not configure."""
         return self.settings.keys() == {"CONSTRUCT_MODEL"}
 
 

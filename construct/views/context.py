@@ -99,7 +99,7 @@ def context_json(upcoming: NextRequest) -> dict[str, Any]:
 
 
 def _bars(request: Request, sizes: dict[str, int]) -> Table:
-    """Return a table of the parts: a bar for its place, its tokens, its share."""
+    """Return a table of the parts: for each, a bar for its place, its tokens and its share."""
     total = max(1, sum(sizes.values()))
     ends = accumulate(sizes.values())
     rows = (

@@ -2,6 +2,7 @@ import pytest
 
 from construct.language.fact_match import (
     fact_names,
+    is_specific,
     revealing_words,
     reveals,
     search_marks,
@@ -59,6 +60,18 @@ def test_a_text_says_a_fact_in_other_words(text: str, fact: str) -> None:
 def test_a_text_about_something_else_does_not_say_it(text: str, fact: str) -> None:
     """One name, or one word in common, is not the fact."""
     assert not states_fact(text, fact)
+
+
+@pytest.mark.parametrize("text", ["I'm pregnant.", "I am gay.", "hunter2", "我怀孕了", "Red house"])
+def test_a_statement_is_specific(text: str) -> None:
+    """Whatever states it goes with it."""
+    assert is_specific(text)
+
+
+@pytest.mark.parametrize("text", ["Tea.", "Porto!", "猫", "5"])
+def test_a_single_word_is_not(text: str) -> None:
+    """It is in many texts, which say something else."""
+    assert not is_specific(text)
 
 
 def test_names_are_terms_without_the_calendar() -> None:

@@ -146,6 +146,7 @@ Ich lebe in Not
 User war in Not und die Familie hat geholfen
 用户非常喜欢猫
 用户差不多三十岁
+我不得不走
 ユーザーは薬を飲まなければならない
 ユーザーは来るかもしれない
 ユーザーは友達が少ない

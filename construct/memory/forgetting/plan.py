@@ -171,7 +171,7 @@ def _items(
 def _goes_with(memory: Memory, forgotten: Sequence[str]) -> bool:
     """Return whether a memory kept by hand states what is forgotten.
 
-    "Tea." does not take every memory about tea, but one that says no more than that.
+    Forgetting "Tea." does not delete every memory about tea, only one that says no more.
     """
     return any(
         states_fact(memory.content, text)
