@@ -336,6 +336,8 @@ def test_a_deleted_conversation_brings_only_what_is_new(
     exported = program.run("export").stdout
     assert words in exported
     assert "bike" not in exported
+    assert "[removed]" not in exported
+    assert program.run("import", "new.jsonl").stdout.startswith("Nothing new.")
 
 
 @pytest.mark.parametrize(

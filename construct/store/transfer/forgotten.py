@@ -1,13 +1,11 @@
 """What an import leaves out, because it was forgotten or deleted here.
 
 The rows are listed in the table `forgotten` of the scratch database, before `merge`
-assigns ids. Messages that are imported all the same lose their words here.
+assigns ids. Rows that come all the same lose here what may quote deleted words.
 """
 
 import sqlite3
 
-from construct.store.messages import message_tokens
-from construct.store.records import REMOVED
 from construct.store.sql import exists
 from construct.store.transfer.format import KEYED, KINDS
 
@@ -18,15 +16,25 @@ IS_GONE = """NOT EXISTS (SELECT 1 FROM main.messages WHERE uid = message_uid AND
 
 A file may bring tombstones of what was forgotten elsewhere.
 """
+_GONE = "SELECT id FROM scratch.messages WHERE uid IN scratch.gone"
+"""SQL: the ids of the messages that were forgotten or deleted here."""
+_ONCE_DELETED = f"""SELECT id FROM scratch.conversations
+    WHERE uid IN (SELECT message_uid FROM main.tombstones)
+    OR uid NOT IN (SELECT uid FROM main.conversations)
+        AND id IN (SELECT conversation_id FROM scratch.messages WHERE id IN ({_GONE}))"""
+"""SQL: the ids of the conversations that were deleted here, even if they are here again.
+
+Earlier versions left tombstones for the messages only. A hand-made file that has got an
+earlier line has another conversation with the same messages.
+"""
+_IN_DELETED = f"conversation_id IN ({_ONCE_DELETED})"
 
 
 def find_forgotten(db: sqlite3.Connection) -> None:
     """List the new rows to leave out, as they depend on something forgotten here.
 
-    A conversation that was deleted here is listed with its messages. If the file has new
-    messages for it, it comes with these and without its title. Messages that were forgotten
-    or deleted here are then emptied, as in other conversations. New attachments of messages
-    that are known here are listed too.
+    Of a conversation that was deleted here, only new messages come, as if from another
+    program. New attachments of messages that are known here are listed too.
     """
     db.execute(
         "CREATE TABLE scratch.forgotten"
@@ -35,45 +43,34 @@ def find_forgotten(db: sqlite3.Connection) -> None:
     db.execute("CREATE TABLE scratch.gone (uid TEXT PRIMARY KEY) WITHOUT ROWID")
     db.execute(f"INSERT INTO scratch.gone SELECT message_uid FROM main.tombstones WHERE {IS_GONE}")
     _list(db, "memory", "SELECT id FROM scratch.memories WHERE uid IN scratch.gone")
-    # Earlier versions left tombstones for the messages of a conversation alone.
-    deleted = """SELECT id FROM scratch.conversations
-        WHERE id NOT IN (SELECT conversation_id FROM scratch.messages WHERE uid NOT IN scratch.gone)
-        AND (uid IN scratch.gone OR id IN (SELECT conversation_id FROM scratch.messages))"""
-    _list(db, "conversation", deleted)
-    in_deleted = f"conversation_id IN ({forgotten_ids('conversation')})"
-    _list(db, "message", f"SELECT id FROM scratch.messages WHERE {in_deleted}")
-    messages = f"SELECT id FROM scratch.messages WHERE uid IN scratch.gone OR {in_deleted}"
+    continued = "SELECT conversation_id FROM scratch.messages WHERE uid NOT IN scratch.gone"
+    deleted = f"id IN ({_ONCE_DELETED}) AND id NOT IN ({continued})"
+    _list(db, "conversation", f"SELECT id FROM scratch.conversations WHERE {deleted}")
+    _list(db, "message", _GONE)
     # A known message keeps the attachments that it has here.
     known = "SELECT s.id FROM scratch.messages AS s JOIN main.messages AS h ON h.uid = s.uid"
-    attached = f"SELECT id FROM scratch.attachments WHERE message_id IN ({messages} UNION {known})"
+    attached = f"SELECT id FROM scratch.attachments WHERE message_id IN ({_GONE} UNION {known})"
     _list(db, "attachment", attached)
     if not exists(db, "scratch.gone"):
         return
-    db.execute(
-        """UPDATE scratch.messages SET content = ?, blocks = NULL, withheld = 1, token_count = ?
-           WHERE uid IN scratch.gone AND uid NOT IN (SELECT uid FROM main.messages)""",
-        (REMOVED, message_tokens(REMOVED)),
-    )
-    db.execute(
-        """UPDATE scratch.conversations SET title = NULL, titled_by = NULL,
-           current_task = NULL, suggested_response = NULL WHERE uid IN scratch.gone"""
-    )
     _list(
         db,
         "observation",
         f"""WITH RECURSIVE dependent(id) AS (
                 SELECT observation_id FROM scratch.observation_messages
-                WHERE message_id IN ({messages})
+                WHERE message_id IN ({_GONE})
+                UNION SELECT id FROM scratch.observations WHERE {_IN_DELETED}
                 UNION SELECT observation_id FROM scratch.observation_sources
                 JOIN dependent ON source_id = dependent.id)
             SELECT id FROM dependent""",
     )
     made = f"""SELECT cycle_id FROM scratch.observations
                WHERE id NOT IN ({forgotten_ids("observation")})"""
-    idle = f"SELECT id FROM scratch.cycles WHERE {in_deleted} AND id NOT IN ({made})"
+    idle = f"SELECT id FROM scratch.cycles WHERE {_IN_DELETED} AND id NOT IN ({made})"
     _list(db, "cycle", idle)
+    _strip_deleted(db)
     never_applied = f"withheld_at IS NULL AND cycle_id IN ({forgotten_ids('cycle')})"
-    requests = f"SELECT id FROM scratch.forget_requests WHERE message_id IN ({messages})"
+    requests = f"SELECT id FROM scratch.forget_requests WHERE message_id IN ({_GONE})"
     _list(db, "forget_request", f"{requests} OR {never_applied}")
     for kind in KEYED:
         for field in kind.fields:
@@ -87,6 +84,28 @@ def find_forgotten(db: sqlite3.Connection) -> None:
     _list(db, "entity", unnamed)
     # The other names of an entity may be among what was forgotten about it.
     db.execute(f"UPDATE scratch.entities SET aliases = '[]' WHERE {named}")
+
+
+def _strip_deleted(db: sqlite3.Connection) -> None:
+    """Remove what may quote deleted words from the rows that come all the same.
+
+    Of conversations that were deleted here, it also removes everything but the messages.
+    """
+    lost = f"SELECT cycle_id FROM scratch.observations WHERE id IN ({forgotten_ids('observation')})"
+    for statement in (
+        f"""UPDATE scratch.cycles SET notes = NULL, error = NULL
+            WHERE {_IN_DELETED} OR id IN ({lost})""",
+        f"""UPDATE scratch.cycles SET conversation_id = NULL, first_message_id = NULL,
+            last_message_id = NULL, held_message_id = NULL WHERE {_IN_DELETED}""",
+        f"UPDATE scratch.messages SET blocks = NULL WHERE {_IN_DELETED} AND blocks LIKE '[%'",
+        f"DELETE FROM scratch.watermarks WHERE {_IN_DELETED}",
+        f"""UPDATE scratch.conversations SET title = NULL, titled_by = NULL, current_task = NULL,
+           suggested_response = NULL, last_request_at = NULL WHERE id IN ({_ONCE_DELETED})""",
+        f"""UPDATE scratch.conversations
+            SET parent_id = NULL, forked_at_message_id = NULL, forked_window_message_id = NULL
+            WHERE id IN ({_ONCE_DELETED}) OR parent_id IN ({_ONCE_DELETED})""",
+    ):
+        db.execute(statement)
 
 
 def _related(condition: str) -> str:

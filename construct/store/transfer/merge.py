@@ -85,15 +85,8 @@ def merge(db: sqlite3.Connection, *, keep_ids: bool) -> Merged:
     counts = db.execute(
         "SELECT kind, is_new, main_id IS NULL, count(*) FROM scratch.id_map GROUP BY 1, 2, 3"
     ).fetchall()
-    emptied = scalar(
-        db,
-        "SELECT count(*) FROM scratch.messages_mapped WHERE is_new AND uid IN scratch.gone",
-    )
-    left_out["message"] += emptied
-    added_rows = Counter({kind: count for kind, is_new, _, count in counts if is_new})
-    added_rows["message"] -= emptied
     return Merged(
-        added=added_rows,
+        added=Counter({kind: count for kind, is_new, _, count in counts if is_new}),
         known=Counter(
             {
                 kind: count
