@@ -141,7 +141,8 @@ def _name_character(character: str) -> str:
 def _read(path: Path, name: str) -> bytes:
     """Return the bytes of a regular file, reading no more than one beyond the limit."""
     try:
-        _require_regular(path.stat().st_mode, name)  # opening a device can have effects
+        # Opening a device can have effects. "." has no name of its own.
+        _require_regular(path.stat().st_mode, name if path.name else str(path))
         descriptor = os.open(path, os.O_RDONLY | _flags("O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
         with os.fdopen(descriptor, "rb", buffering=0) as file:
             before = os.fstat(descriptor)

@@ -105,6 +105,8 @@ _MOVING = (
     r"\b(?:(?:mov|postpon|reschedul)(?:e|es|ed|ing)|(?:push|shift|chang|delay)(?:ed|ing))\b"
     r"(?:\s+back)?"
 )
+# "6 March 2026 (Friday)"; not "6 March (on Friday I rest)"
+_DATE_AND_BRACKETS = re.compile(r"(?:\S+\s+){1,4}?\((?P<inside>\w+)\)")
 # "I moved it from the " before "6th to the 13th", "I moved my " before "Friday class to Monday"
 _MOVED_FROM = re.compile(
     rf"(?i){_MOVING}"
@@ -127,7 +129,9 @@ _PAST_FORMS = (
 # Signs of tense: "is moved" and "will" are about now or later, "moved" is about the past.
 _TENSE = re.compile(
     r"(?i)(?P<now>\b(?:am|is|are|be|being|gets?|getting|i'm|we're|you're|it's)\s+(?:\w+ly\s+|not\s+|so\s+)?"
-    r"[a-z]+ed\b|\b(?:am|is|are|will|won't|shall|going|gonna|can|must|should|"
+    r"[a-z]+ed\b|(?:(?:\b(?:have|has)(?:n['’]t)?|['’]ve)(?:\s+\w+)?|['’]s)\s+got\b"
+    r"(?!\s+(?:back|home|\w+ed)\b)|"
+    r"\b(?:am|is|are|will|won't|shall|going|gonna|can|must|should|"
     r"needs?|have to|has to|wants?|wanna|plans?|hopes?|let's|would|"
     r"upcoming|due|have an?|has an?|do|does|don't|isn't|aren't|"
     r"starts?|begins?|opens?|ends|expires?|leaves?|arrives?|remind|see you)\b|['’](?:ll|m|re)\b)"
@@ -144,8 +148,19 @@ _ARRANGING_WORDS = re.compile(rf"(?i){_ARRANGING}")
 _ARRANGED = re.compile(
     rf"(?is){_ARRANGING}.*\b(?:for|to|until|till|by)\s+(?:the |this |next )?(?:\w+day,? )?$"
 )
-# Where a clause ends.
-_BORDER = re.compile(r"(?i)[;,:–—]|\s-\s|\b(?:and|but|so|because|that|which|while|then)\b")
+# "We were invited to dinner on Friday", from the verb on: for these verbs, a purpose before
+# the day is enough. They do not name it as "I moved to Porto on Friday" does.
+_FOR_LATER = re.compile(
+    r"(?is)(?:(?:booked|reserved|scheduled|registered|enrolled|invited|agreed|"
+    r"signed\s+(?:\w+\s+)?up|(?:bought|got)\s+(?:\w+\s+){0,3}tickets?)\b.*\b(?:for|to)|"
+    r"(?:got|gave\s+(?:\w+\s+){0,2}\w+)\s+an\s+appointment)\b"
+)
+_JUST_BEFORE = timedelta(days=90)
+"""A day this recent is the one of this year, on which something was booked."""
+# Where a clause ends; not in "at 9:30"
+_BORDER = re.compile(
+    r"(?i)[;,–—]|:(?!\d)|\s-\s|\b(?:and|but|so|because|since|that|which|while|then)\b"
+)
 # A clause without one of these may be only a date: "On Friday, …".
 _SUBJECT = re.compile(r"(?i)\b(?:I|we|he|she|they|it|there)\b|['’]s\b")
 _SINCE = re.compile(r"(?i)\bsince\s+(?:the |last )?$")
@@ -165,7 +180,25 @@ def mentioned_days(text: str, base: date) -> list[date]:
     "Friday 13 March" is one day. Of "moved from the 6th to the 13th", only the 13th is
     returned.
     """
+    return [mention.day for mention in _mentions(text[:_MAX_CHARACTERS], base)]
+
+
+def clauses_naming(day: date, text: str, base: date) -> list[str]:
+    """Return the clauses of a sentence, said on the day `base`, that mention a day.
+
+    "Since today" does not count: it names a beginning.
+    """
     text = text[:_MAX_CHARACTERS]
+    starts = [mention.start for mention in _mentions(text, base) if mention.day == day]
+    return [
+        text[slice(*_clause(text, start, start))]
+        for start in starts
+        if not _SINCE.search(text[:start])
+    ]
+
+
+def _mentions(text: str, base: date) -> list[DayMention]:
+    """Return the mentions that count, the most exact first."""
     mentions: list[DayMention] = []
     for pattern, read in _READERS:
         for match in pattern.finditer(text):
@@ -173,14 +206,17 @@ def mentioned_days(text: str, base: date) -> list[date]:
                 mention = read(match, text, base)
                 if mention and not _is_negated(mention, text):
                     mentions.append(mention)
-    in_order = sorted(mentions, key=lambda mention: mention.start)
+    in_order: list[DayMention] = []
+    for mention in sorted(mentions, key=lambda mention: mention.start):
+        if not (in_order and _repeats(mention, in_order[-1], text)):
+            in_order.append(mention)
     given_up = {
         mention
         for one, other in pairwise(in_order)
         for mention, instead in ((one, other), (other, one))
         if _gives_way(mention, instead, text)
     }
-    return [mention.day for mention in sorted(mentions) if mention not in given_up]
+    return [mention for mention in sorted(in_order) if mention not in given_up]
 
 
 def _is_negated(mention: DayMention, text: str) -> bool:
@@ -201,6 +237,12 @@ def _explains(mention: DayMention, later: DayMention, text: str) -> bool:
     return mention.rank > later.rank and bool(
         _BEFORE_EXACT_DAY.fullmatch(text, mention.start, later.start)
     )
+
+
+def _repeats(mention: DayMention, earlier: DayMention, text: str) -> bool:
+    """Return whether a mention stands in brackets after a date: "13 March (Friday)"."""
+    match = _DATE_AND_BRACKETS.match(text, earlier.start) if earlier.rank == 0 else None
+    return match is not None and match.start("inside") == mention.start
 
 
 def _differ_in_year(one: DayMention, other: DayMention) -> bool:
@@ -253,10 +295,11 @@ def _clause(text: str, start: int, end: int) -> tuple[int, int]:
     return clause_start, border.start() if border else len(text)
 
 
-def is_past(text: str, start: int, end: int) -> bool:
+def is_past(text: str, start: int, end: int, *, has_just_been: bool = False) -> bool:
     """Return whether the day named at text[start:end] is past, judged by the tense.
 
-    The nearest verb before it in its clause decides, or else the next one.
+    The nearest verb before it in its clause decides, or else the next one. "I signed up
+    for a course on …" tells of a day ahead, unless the day `has_just_been`.
     """
     if _ARRANGED.search(text[:start]):
         return False
@@ -273,7 +316,8 @@ def is_past(text: str, start: int, end: int) -> bool:
     before = [sign for sign in signs if sign.start() < start]
     after = [sign for sign in signs if sign.start() >= end]
     if before:
-        return before[-1]["past"] is not None
+        is_for_later = _FOR_LATER.match(text, before[-1].start(), start) and not has_just_been
+        return before[-1]["past"] is not None and not is_for_later
     return bool(after) and after[0]["past"] is not None
 
 
@@ -303,10 +347,11 @@ def _in_some_year(
     if named:
         return date(base.year + bool(named["next"]) - bool(named["last"]), month, day)
     is_last = text[: span[0]].rstrip().casefold().endswith(("last", "past"))
-    past = is_last or is_past(text, *span)
-    sign = -1 if past else 1
-    months = (date(base.year + sign * step, month, 1) for step in range(9))
-    return _nearest(months, day, base, past=past)
+    last = _nearest((date(base.year - step, month, 1) for step in range(9)), day, base, past=True)
+    has_just_been = last is not None and base - last < _JUST_BEFORE
+    if is_last or is_past(text, *span, has_just_been=has_just_been):
+        return last
+    return _nearest((date(base.year + step, month, 1) for step in range(9)), day, base, past=False)
 
 
 def _read_iso(match: re.Match[str], _text: str, _base: date) -> DayMention | None:

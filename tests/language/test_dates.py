@@ -41,6 +41,7 @@ REFERENCES: list[tuple[str, str | None]] = [
     ("I have the night shifts from 6 March to 13 March", "2026-03-06"),
     ("the trip is March 10 to 12th", "2026-03-10"),
     ("I moved on Friday to be nearer", "2026-02-27"),
+    ("I moved it from March 6 (Friday) to March 13", "2026-03-13"),
     ("Why not on Friday?", "2026-03-06"),
     ("I was not there on Monday", "2026-03-02"),
     ("We will not be back until Friday", "2026-03-06"),
@@ -73,6 +74,23 @@ REFERENCES: list[tuple[str, str | None]] = [
     ("I was told that the exam is on Friday", "2026-03-06"),
     ("I had a great time, and on Friday we fly home", "2026-03-06"),
     ("Yesterday I booked the dentist for Friday", "2026-03-06"),
+    ("I've got a meeting with the bank on Monday at 9", "2026-03-09"),
+    ("Have we got anything on Monday?", "2026-03-09"),
+    ("I've got back from Rome on Monday", "2026-03-02"),
+    ("Ana's brother got married on Monday", "2026-03-02"),
+    ("We've been invited to dinner on Saturday", "2026-03-07"),
+    ("I invited Ana to the dinner that we gave on Saturday", "2026-02-28"),
+    ("I signed up for the Graz half marathon on 11 October", "2026-10-11"),
+    ("I signed up on 11 October", "2025-10-11"),
+    ("I signed up for the gym on 2 March", "2026-03-02"),
+    ("I signed for a parcel on Monday", "2026-03-02"),
+    ("We bought two tickets for the opera and the ballet on Sunday", "2026-03-08"),
+    ("I bought a bed for the baby on Sunday", "2026-03-01"),
+    ("I agreed to help Jonas move on 28 March", "2026-03-28"),
+    ("They gave me an appointment on Thursday", "2026-03-05"),
+    ("I got back from an appointment on Monday", "2026-03-02"),
+    ("I got home from the flight to Oslo on Monday", "2026-03-02"),
+    ("I woke at 7:30 on Monday", "2026-03-02"),
     ("on Sundays I rest", None),
     ("every Friday I swim", None),
     ("every other Friday we play", None),
@@ -182,6 +200,12 @@ def test_all_days_are_mentioned() -> None:
     assert days == [date(2026, 3, 6), date(2026, 3, 3)]
 
 
+def test_a_weekday_in_brackets_is_no_other_day() -> None:
+    """It stands for the date before it, so that what moved away from both is seen."""
+    days = mentioned_days("I moved it from March 6 (Friday) to March 13 (Friday)", WEDNESDAY)
+    assert days == [date(2026, 3, 13)]
+
+
 @pytest.mark.parametrize(
     ("text", "past"),
     [
@@ -194,6 +218,7 @@ def test_all_days_are_mentioned() -> None:
         ("we're excited", False),
         ("she left on Friday", True),
         ("the dentist, for the lower left one", False),
+        ("she's got a dog", False),
     ],
 )
 def test_tense(text: str, past: bool) -> None:

@@ -287,7 +287,10 @@ def _with_borrowers(db: sqlite3.Connection, ids: Collection[int]) -> set[int]:
 
 
 def _twins(db: sqlite3.Connection, facts: Collection[int]) -> set[int]:
-    """Return observations from the same messages that were undone or say nearly the same."""
+    """Return observations from the same messages that were undone or say nearly the same.
+
+    An undone edit belongs to the observation that it had replaced.
+    """
     message_ids = [message_id for _, message_id in provenance.message_links(db, facts)]
     candidates = provenance.observations_from(db, message_ids)
     not_undone = {o.id for o in provenance.without_reverted(db, [o.id for o in candidates])}
@@ -296,7 +299,8 @@ def _twins(db: sqlite3.Connection, facts: Collection[int]) -> set[int]:
     for candidate in candidates:
         text = candidate.content
         is_same = any(states_fact(text, fact) or states_fact(fact, text) for fact in fact_texts)
-        if is_same or candidate.id not in not_undone:
+        is_undone = candidate.id not in not_undone and candidate.origin != MemoryOrigin.USER
+        if is_same or is_undone:
             twins.add(candidate.id)
     return twins
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 from construct.clock import Clock
-from construct.language.dates import mentioned_days, speaks_of_past
+from construct.language.dates import clauses_naming, mentioned_days, speaks_of_past
 from construct.language.sentences import is_question, own_text, sentences_to_keep
 from construct.language.terms import terms
 from construct.language.wordlists import (
@@ -45,12 +45,14 @@ _TITLE_LENGTH = 40
 """Characters of a conversation's title."""
 
 _UNINFORMATIVE = NOTE_STOP_WORDS | SMALL_TALK
-# Not "I must say today was …", "she must be 70 today"
-_MUST = re.compile(
-    r"\b(?:(?:have|has|need|needs) to|must)\b(?! (?:say|tell|admit|confess|be)\b)", re.IGNORECASE
-)
 # "at 18:30", "9am"
 _TIME_OF_DAY = re.compile(r"\b\d{1,2}(?::[0-5]\d| ?[ap]\.?m\b)", re.IGNORECASE)
+# Not "I must say today was …", "she must be 70 today"; but "I must be there today at 9:00"
+_MUST = re.compile(
+    r"\b(?:(?:have|has|need|needs) to|must)\b"
+    rf"(?! (?:say|tell you|admit|confess)\b| be\b(?!.*{_TIME_OF_DAY.pattern}))",
+    re.IGNORECASE,
+)
 _TO_BE_KEPT = re.compile(
     r"\b(?:remember (?:that|this|my|I)|don['’]t forget|note that|keep in mind|from now on|"
     r"merk dir|ab jetzt|"
@@ -110,12 +112,10 @@ def _scored_observation(
         or not SUPPOSING.isdisjoint(sentence_words)
     ):
         return None
-    is_intended = not INTENDING.isdisjoint(sentence_words) or bool(_MUST.search(sentence))
+    is_intended = _is_intended(sentence)
     ahead = next((mentioned for mentioned in days if mentioned > day), None)
-    # In doubt it is no plan for today: the user would be asked what became of it.
-    if ahead is None and day in days and "since" not in sentence_words:
-        is_today = is_intended or bool(_TIME_OF_DAY.search(sentence))
-        ahead = day if is_today and not speaks_of_past(sentence) else None
+    if ahead is None and _is_for_today(sentence, day):
+        ahead = day
     past = next((mentioned for mentioned in days if mentioned < day), None)
     stance = Stance.PLANNED if ahead and is_intended else Stance.STATED
     if is_question(sentence):
@@ -139,3 +139,22 @@ def _scored_observation(
         referenced_date=ahead.isoformat() if ahead else None,
         sources=(message_id,),
     )
+
+
+def _is_intended(text: str) -> bool:
+    return not INTENDING.isdisjoint(words(text)) or bool(_MUST.search(text))
+
+
+def _is_for_today(sentence: str, today: date) -> bool:
+    """Return whether a sentence tells of something still to come today.
+
+    In doubt it does not: the user would be asked what became of it. So only an intention
+    in the very clause that names today outweighs a past tense elsewhere.
+    """
+    clauses = clauses_naming(today, sentence, today)
+    if "never" in words(" ".join(clauses)):  # "I will never forget today"
+        return False
+    if any(_is_intended(clause) and not speaks_of_past(clause) for clause in clauses):
+        return True
+    may_be = _is_intended(sentence) or bool(_TIME_OF_DAY.search(sentence))
+    return bool(clauses) and may_be and not speaks_of_past(sentence)

@@ -257,6 +257,18 @@ def test_other_facts_of_the_same_message_stay(life: Life) -> None:
     assert life.broken() == []
 
 
+def test_an_undone_edit_of_another_fact_does_not_take_that_along(life: Life) -> None:
+    """It belongs to the fact that was edited, though both come from one message."""
+    here = life.talk()
+    said = life.exchange(here, "Ana lives in Porto and Rui in Faro")
+    ana, rui = life.observe(here, ("Ana lives in Porto", [said]), ("Rui lives in Faro", [said]))
+    life.compact(here)
+    edit(life.db, rui.id, "Rui lives in Braga", life.clock)
+    undo(life.db, life.clock)
+    plan = plan_forget(life.db, ("observation", ana.id), words=False)
+    assert [o.id for o in plan.observations] == [ana.id]
+
+
 def test_it_says_what_else_holds_the_same_terms(life: Life) -> None:
     """Other messages and other observations are counted, and left alone."""
     here = life.talk()

@@ -81,6 +81,9 @@ def test_kept(row: str) -> None:
         "Don't save this: my salary is 5000.",
         "My salary is 5000. Please don't save that.",
         "I moved to Porto, but that's off the record.",
+        "My salary is 5000. My rent is 950. Forget everything I just said.",
+        "Don't save any of this. My sister Clara is pregnant by Rui.",
+        "My alarm code is 6655. Ok? Don't save this, please.",
         "Bitte nicht speichern: ich wohne in Berlin.",
         "Forget my bank PIN hint, it was 1234.",
         "> I moved to Oslo and quit my job",
@@ -104,6 +107,10 @@ def test_left_out(content: str) -> None:
     [
         ("Don't save this: my salary is 5000. I moved to Porto.", ["I moved to Porto."]),
         ("> don't save this\n\nI moved to Porto.", ["I moved to Porto."]),
+        (
+            "Forget what I said about the trip, we're going to Rome on 4 May instead.",
+            ["we're going to Rome on 4 May instead."],
+        ),
         (
             "Went to the bank, don't remember my PIN. Met Joana, she is my new manager.",
             ["Went to the bank, don't remember my PIN.", "Met Joana, she is my new manager."],
@@ -155,6 +162,15 @@ def test_days() -> None:
         ("I will never forget today, Rui proposed to me.", "stated", None),
         ("I need to tell you: today Rui left me.", "stated", None),
         ("I have to take insulin since today.", "stated", None),
+        ("I must go to the dentist today at 17:00, my tooth broke.", "planned", "2026-03-04"),
+        ("I have to call the bank today because my card was stolen.", "planned", "2026-03-04"),
+        ("I must call the bank today since my card was stolen.", "planned", "2026-03-04"),
+        ("I have to pick up the kids today since Rui is away.", "planned", "2026-03-04"),
+        ("I have to tell Ana today that I quit.", "planned", "2026-03-04"),
+        ("I have to be at the airport today at 18:30, Rui left.", "planned", "2026-03-04"),
+        ("My mother must be 70 today.", "stated", None),
+        ("It is hot today, so I went home and will sleep.", "stated", None),
+        ("Meeting with Paulo today 15:00, he quit.", "stated", None),
     ],
 )
 def test_plans_for_today(content: str, stance: str, day: str | None) -> None:
