@@ -88,7 +88,7 @@ class Models:
                     warm()
 
     async def close(self) -> None:
-        """Close both models, which may be one."""
+        """Close both models, which may be the same one."""
         await self.main.close()
         if self.worker is not None and self.worker is not self.main:
             await self.worker.close()

@@ -13,7 +13,7 @@ from construct.vocabulary import AgendaState
 _AHEAD = timedelta(days=2)
 """How far ahead an item is worth mentioning."""
 _BEHIND = timedelta(days=14)
-"""How long ago a plan of unknown outcome may have been."""
+"""How long ago a plan of unknown outcome may have been due."""
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 
 

@@ -83,7 +83,7 @@ class Work:
     limit_usd: float = 0.0
     """What memory work may cost per day."""
     has_price: bool = True
-    """Whether the worker's prices are known: those of a local one are not."""
+    """Whether the worker's prices are in data/models.toml."""
     left_out: int = 0
     """How many observations the user's rules have kept out of the memory."""
 

@@ -36,7 +36,7 @@ def compact_json(done: CompactResult | None) -> dict[str, Any]:
     """Return the JSON form of `compact_view`; None means there was no conversation."""
     if done is None:
         counts = ("observed", "committed", "left_window", "condensed", "into")
-        return {"conversation": None} | dict.fromkeys(counts, 0)
+        return {"conversation": None, **dict.fromkeys(counts, 0), "kept_back": []}
     refused = done.reflection.refused if done.reflection else []
     shrunk = done.reflection if done.reflection and done.reflection.shrinks else Reflection()
     return {

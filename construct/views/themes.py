@@ -83,7 +83,7 @@ _LIGHT_BACKGROUNDS = frozenset({"7", "9", "10", "11", "12", "13", "14", "15"})
 class Theme:
     """Styles by name, and code styles by Pygments token type.
 
-    A `plain` theme produces no escape sequences at all.
+    Text rendered with a `plain` theme has no escape sequences at all.
     """
 
     styles: Mapping[str, str]

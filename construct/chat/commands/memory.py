@@ -140,8 +140,8 @@ async def why(chat: Chat, out: Output, argument: str) -> None:
     if argument == LAST_REPLY:
         if chat.is_private:
             raise UsageError(
-                "Private talk is on: nothing about it is recorded. /context shows what would be"
-                " sent."
+                "Private talk is on: what a reply was given is not recorded."
+                " /context shows what would be sent."
             )
         given = await chat.run(provenance.why_last)
         if given.still_shown:

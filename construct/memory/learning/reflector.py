@@ -1,4 +1,7 @@
-"""The reflector: condense observations. Code checks each change, the verifier all but drops."""
+"""The reflector: condense observations.
+
+Code checks every change. The verifier checks every change except drops.
+"""
 
 import asyncio
 import re

@@ -44,7 +44,7 @@ class Node:
     replaced: tuple["Node", ...]
     """Notes that this one replaced: outdated ones, repetitions, or the one it is an edit of."""
     elsewhere: tuple[Observation, ...]
-    """Notes it rests on that are shown elsewhere, under another note."""
+    """Notes it rests on that are shown elsewhere on the page."""
 
 
 def forest(report: Report) -> list[Node]:
