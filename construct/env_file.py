@@ -68,8 +68,9 @@ def read_env_file(path: Path) -> EnvFile:
 def write_settings(path: Path, values: Mapping[str, str | None]) -> None:
     """Set names in a file of settings, and remove those whose value is None.
 
-    All other lines stay, but for blank ones just above a line that goes. The file is replaced in one step, with the mode 0600;
-    its folder must exist. Raises OSError, and UsageError if the file is not UTF-8.
+    All other lines stay, but for blank ones just above a line that goes. The file is
+    replaced in one step, with the mode 0600; its folder must exist. Raises OSError, and
+    UsageError if the file is not UTF-8.
     """
     import tempfile
 

@@ -39,9 +39,10 @@ NOTED = "Noted."
 NOT_KEPT = "Not kept: private talk is on."
 _HOW_TO_FORGET = (
     "The notebook deletes nothing by itself. In a chat, `/recall WORDS` shows the ID of what you "
-    "mean, and `/forget ID --words` deletes it."
+    "mean, and `/forget ID --words` deletes it. After `/private on`, nothing is kept."
 )
-_NOTHING_FOUND = "Nothing you wrote before matches."
+# A memory may match: it cannot be quoted, since only uids of messages are stored.
+_NOTHING_FOUND = "No message matches. In a chat, `/recall WORDS` also finds memories."
 _SPEAKERS = {Role.USER: "you", Role.ASSISTANT: "the assistant"}
 
 
@@ -96,7 +97,7 @@ def _answers(
         today=config.clock.today(),
         meaning=config.meaning,
     )
-    statements = [hit for hit in result.hits if not _only_asks(hit.text)]
+    statements = [hit for hit in result.hits if _can_answer(hit.text)]
     exact = [hit for hit in statements if hit.match != Match.LOOSE]
     for hits in (exact, _sharing_a_word(question, statements)):
         quotable = [_message_id(db, hit, question, filters) for hit in hits]
@@ -118,7 +119,7 @@ def _message_id(db: sqlite3.Connection, hit: Hit, question: str, filters: Filter
         return None
     ids = [message.id for message in messages_behind(db, [hit.id])]
     behind = entries(db, ItemKind.MESSAGE, ids, filters)
-    found = [e for e in behind if e.is_searchable and not _only_asks(e.text)]
+    found = [e for e in behind if e.is_searchable and _can_answer(e.text)]
     words = {*index_words(hit.text), *analyse(question).words}
     shared = {e.id: len(words.intersection(index_words(e.text))) for e in found}
     return max(shared, key=lambda i: (shared[i], i), default=None)
@@ -129,13 +130,13 @@ def _asks(text: str) -> bool:
     return _questions(own_text(text))[-1:] == [True]
 
 
-def _only_asks(text: str) -> bool:
-    """Return whether a text is nothing but questions, so that it answers none.
+def _can_answer(text: str) -> bool:
+    """Return whether a text says anything but questions and requests to forget.
 
     Quoted material counts too: it may hold the answer.
     """
     questions = _questions(text)
-    return bool(questions) and all(questions)
+    return not (questions and all(questions)) and is_informative(_without_requests(text))
 
 
 def _questions(text: str) -> list[bool]:
@@ -193,12 +194,12 @@ def reply_text(
     If the message asks for something to be forgotten, how to do that comes after it. It
     comes alone if the message says nothing else and there is nothing to say about keeping.
     """
-    requests = list(map(asks_to_forget, split_sentences(own_text(question))))
-    if not any(requests):
+    if not any(map(asks_to_forget, split_sentences(own_text(question)))):
         return _reply(db, opening, quotes, question, clock)
-    if all(requests) and opening == NOTED:
+    question = _without_requests(question)
+    if not is_informative(question) and opening == NOTED:
         return _HOW_TO_FORGET
-    reply = _reply(db, opening, quotes, _without_requests(question), clock)
+    reply = _reply(db, opening, quotes, question, clock)
     return f"{reply}\n\n{_HOW_TO_FORGET}" if quotes else f"{reply} {_HOW_TO_FORGET}"
 
 

@@ -88,7 +88,7 @@ async def test_a_question_of_other_words_is_answered_by_those_it_shares(notes: N
         reply = await notes.say(question)
         assert "“My mother Clara is 67 and lives in Braga.” (message:1)" in reply
         assert reply.count("message:") == 1
-    assert "Nothing you wrote before" in await notes.say("Who repairs bicycles?")
+    assert "No message matches" in await notes.say("Who repairs bicycles?")
 
 
 def test_an_observation_answers_with_the_message_behind_it(tmp_path: Path) -> None:
@@ -118,6 +118,12 @@ async def test_questions_without_a_mark(notes: Notes, asked: str) -> None:
     """They are answered like those that have one."""
     await notes.say("My neighbour Derek is from Leeds.")
     assert (await notes.say(asked)).startswith("From before:")
+
+
+async def test_a_request_to_forget_is_no_answer(notes: Notes) -> None:
+    """It has the words of the question, and tells nothing."""
+    await notes.say("Please forget what I said about Petra.")
+    assert "message:" not in await notes.say("Who is Petra?")
 
 
 @pytest.mark.parametrize(
@@ -161,13 +167,27 @@ async def test_a_request_to_forget_is_told_how(notes: Notes) -> None:
     assert "May" not in reply
 
 
+@pytest.mark.parametrize(
+    "said", ["I don't like coriander. Don't save that.", "My code is 6655. Ok? Don't save this."]
+)
+async def test_what_is_not_to_be_kept_is_not_noted(notes: Notes, said: str) -> None:
+    """Saying "Noted." would be the opposite of what was asked."""
+    assert (await notes.say(said)).startswith("The notebook deletes nothing by itself.")
+
+
+async def test_news_after_a_request_is_noted(notes: Notes) -> None:
+    """The reply says so before it explains how to forget."""
+    reply = await notes.say("Forget what I said about the trip, we're going to Rome on 4 May.")
+    assert reply.startswith("Noted. The notebook deletes nothing by itself.")
+
+
 async def test_what_is_said_beside_a_request_to_forget_is_noted(notes: Notes) -> None:
     """The reply says that it is kept, answers it, and then explains how to forget."""
     reply = await notes.say("I met Joana in Porto. My PIN is 1234. Don't save that.")
     assert reply.startswith("Noted. The notebook deletes nothing by itself.")
     reply = await notes.say("Forget my PIN. Where did I meet Joana?")
     assert reply.startswith("From before:\n\n- 2026-03-01, you: “I met Joana in Porto.")
-    assert reply.endswith("`/forget ID --words` deletes it.")
+    assert reply.endswith("`/forget ID --words` deletes it. After `/private on`, nothing is kept.")
     reply = await notes.say("Went to the bank, don't remember my code. Met Joana there.")
     assert "deletes nothing" not in reply
 
@@ -178,6 +198,15 @@ def test_a_memory_hides_no_message(tmp_path: Path) -> None:
     said = "The dentist hurt me on Tuesday.\n/remember The name of my dentist is Moura\n"
     assert program.run("chat", "--commands", stdin=said).returncode == 0
     assert "hurt me on Tuesday" in program.run("ask", "What is the name of my dentist?").stdout
+
+
+def test_a_memory_is_not_denied(tmp_path: Path) -> None:
+    """It cannot be quoted, so the reply says where to look."""
+    program = program_in(tmp_path / "one")
+    program.run("chat", "--commands", stdin="/remember I am allergic to bees\n")
+    reply = program.run("ask", "What am I allergic to?").stdout
+    assert "Nothing you wrote before" not in reply
+    assert "`/recall WORDS`" in reply
 
 
 async def test_a_reply_is_stored_as_what_it_quotes(notes: Notes) -> None:
@@ -474,5 +503,5 @@ async def test_a_question_that_nothing_answers(notes: Notes) -> None:
     """It is told so, and an earlier question is no answer to it."""
     await notes.say("Who is my dentist?")
     reply = await notes.say("Who is my dentist in Lisbon?")
-    assert "Nothing you wrote before matches" in reply
+    assert "No message matches" in reply
     assert "message:" not in reply

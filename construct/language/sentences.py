@@ -1,7 +1,9 @@
 """Split text into sentences: the writer's own, questions, and those not to be kept."""
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from construct.language.wordlists import (
     FOREIGN_MONTHS,
@@ -59,21 +61,35 @@ _ASKS_TO_TELL = re.compile(
 # "What's new: I got a job", "Can you believe it, I got a job"
 _GOES_ON = re.compile(r":\s|, (?:I|we)\b", re.IGNORECASE)
 _ASKS_TO_FORGET = re.compile(
-    r"(?:^|[.!?,;:(–—-]\s*)(?:(?:please|and|but) )*(?:forget|delete|erase|"
-    r"(?:do not|don['’]t|never) (?:save|store|remember|record|note|keep)) "
-    r"(?P<meant>this|that|it|any of|what I|(?:everything|all)(?: that)? (?:I|we|you))\b"
-    r"|^(?:(?:please|and|but) )*"
-    r"(?P<own>forget my\b|(?:forget|delete|erase) everything(?: about me)?(?=\W*$))"
-    r"|\boff the record\b|\bnicht (?:speichern|merken|notieren)\b"
+    r"(?:^|[.!?,;:(–—-]\s*)(?:(?:please|and|but) )*"
+    r"(?:(?P<back>forget|(?P<deletes>delete|erase)|scratch(?= that\b)|never mind(?= what\b))"
+    r"|(?:do not|don['’]t|never|(?:no need|you (?:do not|don['’]t) (?:need|have)) to"
+    r"|I['’]d rather you (?:did not|didn['’]t)) "
+    r"(?:save|store|remember|record|note|keep|write(?=(?: \w+){1,3} down\b))) "
+    r"(?:(?P<one>this|that|it)|(?P<all>(?:any|all) of (?:this|that|it)|what (?:I|we)"
+    r"|(?:everything|all)(?: that)? (?:I|we|you)|everything(?: about\b|(?=[.!,]|$))))\b"
+    r"|^(?:(?:please|and|but) )*forget (?P<own>my)\b"
+    r"|\boff the record\b|\bkeep (?:this|that|it) to yourself\b"
+    r"|\bnicht (?:speichern|merken|notieren)\b"
     r"|\b(?:no (?:guardes|recuerdes)|não guardes?|ne (?:retiens|garde) pas"
     r"|non (?:salvare|ricordare))\b",
     re.IGNORECASE,
 )
-_NEXT_WORD = re.compile(r"^ \w+")
-_PRONOUNS = ("this", "that", "it", "any of")
-# "Actually, don't save that, please." has none that say what it is about.
+_CLAUSE_END = re.compile(r"([,;:(–—]| - | but )")
+# "Forget what I said about the trip, we stay at home": the end is a statement of its own.
+_BEFORE_NEWS = re.compile(
+    r"^((?:please )?(?:forget|never mind) (?:what|everything) I(?: \w+){1,4} about [^,]+), "
+    r"(?=(?:I|we)\b)",
+    re.IGNORECASE,
+)
+# "On second thought, forget that number, please." has none that say what it is about.
 _UNINFORMATIVE = SMALL_TALK.union(
-    SENTENCE_OPENERS, *STOP_WORDS.values(), word_set("anywhere bitte favor por said told wrote")
+    SENTENCE_OPENERS,
+    *STOP_WORDS.values(),
+    word_set(
+        "anywhere bitte construct detail details earlier favor information memory note notes "
+        "number part por possible said second stay stays told wrote"
+    ),
 )
 _ABBREVIATIONS = word_set(
     "mr mrs ms dr prof st vs eg ie approx dept est ave gen col rev hon ca cf "
@@ -115,35 +131,42 @@ def _request_in(sentence: str) -> re.Match[str] | None:
 def sentences_to_keep(text: str) -> list[str]:
     """Return the sentences of a text without those that the writer asks not to keep.
 
-    These are each sentence that asks, and the one that it refers to: in "My PIN is 1234.
+    These are each sentence that asks, and those that it refers to: in "My PIN is 1234.
     Don't save that." both. All others are kept, since nothing else may be lost.
     """
-    sentences = split_sentences(text)
-    left_out: set[int | None] = set()
+    split = map(_BEFORE_NEWS.split, split_sentences(text))
+    sentences = list(filter(None, chain.from_iterable(split)))
+    telling = [i for i, sentence in enumerate(sentences) if is_informative(sentence)]
+    left_out: set[int] = set()
     for i, sentence in enumerate(sentences):
         if request := _request_in(sentence):
-            left_out |= {i, _other_sentence(request, i)}
+            left_out.update(_meant(request, i, telling, len(sentences)))
     return [sentence for i, sentence in enumerate(sentences) if i not in left_out]
 
 
-def _other_sentence(request: re.Match[str], i: int) -> int | None:
-    """Return the index of the other sentence that a request in sentence `i` refers to.
+def _meant(request: re.Match[str], i: int, telling: list[int], count: int) -> Iterable[int]:
+    """Return which of `count` sentences a request in sentence `i` wants left out.
 
-    It is the one before, or the one after if "Don't save this." comes first. None if the
-    request names what it is about: "Forget my PIN", "Don't save this: …", "I quit, but
-    don't save that".
+    `telling` are those that say something. "What I said" means all sentences before, "that"
+    the nearest of `telling` before. If there is none before, they mean what follows, except
+    in "Forget that". In doubt more is left out, since the writer asked for it.
     """
     before, after = request.string[: request.start()], request.string[request.end() :]
-    meant = (request["meant"] or "").lower()
-    named = after
-    if i and meant in _PRONOUNS:  # "Delete this folder" names it, "Delete that, I lied" does not
-        named = "".join(_NEXT_WORD.findall(after))
-    is_told_after = after.lstrip().startswith((":", "–", "—", "- "))
-    if request["own"] or is_told_after or is_informative(before) or is_informative(named):
-        return None
-    if i == 0:
-        return 1 if meant in ("this", "") else None
-    return i - 1
+    clause, mark, rest = (*_CLAUSE_END.split(after, maxsplit=1), "", "")[:3]
+    means_all = request["all"]
+    # "Forget what I said about Rui", "Delete this folder"; not "Don't save that address"
+    named = clause if means_all else "".join(clause.split()[: bool(request["deletes"])])
+    if request["own"] or is_informative(named) or (is_informative(before) and not means_all):
+        return [i]
+    earlier, later = telling[: bisect_left(telling, i)], telling[bisect_right(telling, i) :]
+    points_back = earlier and (request["one"] or means_all or words(before))
+    if is_informative(rest) and (mark == ":" or not points_back):
+        return [i]  # "Don't save this: my PIN is 1234."
+    if earlier:
+        return range(0 if means_all else earlier[-1], i + 1)
+    if not later or (request["back"] and request["one"] != "this"):
+        return [i]
+    return range(i, count if means_all else later[0] + 1)
 
 
 def is_informative(text: str) -> bool:

@@ -1,7 +1,8 @@
 """Queries for embedding vectors of messages, observations and memories, by model.
 
 Vectors are derived data. Triggers (migration 6) delete those of rows that are deleted,
-changed or undone, and of messages that are withheld. If there are several models, the one chosen last is used.
+changed or undone, and of messages that are withheld. If there are several models, the
+one chosen last is used.
 """
 
 import sqlite3

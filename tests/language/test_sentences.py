@@ -155,7 +155,7 @@ def test_no_question(statement: str) -> None:
         ("I met Ana. Please forget what I said about smoking.", ["I met Ana."]),
         ("I met Ana. Forget my old PIN.", ["I met Ana."]),
         ("- Call Ana\n- Delete this folder\n- Buy milk", ["Call Ana", "Buy milk"]),
-        ("I met Ana. My PIN is 1234. Forget what I just said.", ["I met Ana."]),
+        ("I met Ana. My PIN is 1234. Forget what I just said.", []),
         ("I met Ana. I quit. Delete that, Bob must not know.", ["I met Ana."]),
         ("Traf Ana. Bitte nicht speichern: ich bin krank.", ["Traf Ana."]),
         ("Traf Ana. Ich bin krank. Bitte nicht speichern.", ["Traf Ana."]),
@@ -163,10 +163,43 @@ def test_no_question(statement: str) -> None:
         ("Forget it. I got the job!", ["I got the job!"]),
         ("My PIN is 1234.\nDon't save that", []),
         ("> Don't save this.\n\nI moved.", ["> Don't save this.", "I moved."]),
+        ("My PIN is 1234. My code is 9988. Forget everything I just said.", []),
+        ("My PIN is 1234. I hide it. Don't save any of this.", []),
+        ("Don't save any of this. Ana is ill. I moved.", []),
+        ("My PIN is 1234. My code is 9988. Forget everything.", []),
+        ("My PIN is 1234. I quit. Delete what I said, Bob must not know.", []),
+        ("I met Ana. Forget everything I said about Rui.", ["I met Ana."]),
+        ("Forget everything I told you. I moved.", ["I moved."]),
+        ("Don't keep this in memory. My PIN is 1234. I moved.", ["I moved."]),
+        ("Don't save this address. I live in Elm Street. I moved.", ["I moved."]),
+        ("Don't save this, my PIN is 1234. I moved.", ["I moved."]),
+        ("Hi! Don't save this. My PIN is 1234.", ["Hi!"]),
+        ("I met Ana. My PIN is 1234. Ok? Don't save this, please.", ["I met Ana."]),
+        ("I met Ana. My PIN is 1234. Thanks! Don't save that.", ["I met Ana."]),
+        ("I met Ana. My PIN is 1234. Forget that number.", ["I met Ana."]),
+        ("I met Ana. I live in Elm Street. Don't save that address.", ["I met Ana."]),
+        ("I met Ana. My PIN is 1234. Do not save this information.", ["I met Ana."]),
+        ("I met Ana. Bob is ill. That stays off the record, he would kill me.", ["I met Ana."]),
+        ("I met Ana. Off the record, Bob is ill. I moved.", ["I met Ana.", "I moved."]),
+        ("I met Ana. Between us: I quit. Don't write that down.", ["I met Ana."]),
+        ("I met Ana. I fly to Oslo. Scratch that, it's Rome.", ["I met Ana."]),
+        ("No need to save this, but my parcel arrives on 10 March", []),
+        ("I'd rather you didn't store that", []),
+        ("You don't need to remember this but I'm at the café", []),
+        ("Keep this to yourself, Ana is getting divorced", []),
+        ("Never mind what I said about the trip", []),
+        ("Delete everything about Paul", []),
+        ("I met Ana. My PIN is 1234. Delete that before Bob sees it.", ["I met Ana."]),
+        ("I met Ana. On second thought, don't save that. I moved.", ["I moved."]),
+        (
+            "Forget what I said about the trip, we're going to Rome on 4 May instead",
+            ["we're going to Rome on 4 May instead"],
+        ),
+        ("Forget what I said about the trip, I quit, don't save that", []),
     ],
 )
 def test_what_is_not_to_be_kept(text: str, kept: list[str]) -> None:
-    """It is the sentence that asks, and the one that it refers to, never the message."""
+    """It is the sentence that asks, and those that it refers to."""
     assert sentences_to_keep(text) == kept
 
 
@@ -180,6 +213,8 @@ def test_what_is_not_to_be_kept(text: str, kept: list[str]) -> None:
         "Forget all about it - I got the job",
         "I lose things, forget my keys, miss trains.",
         "Don't forget my birthday.",
+        "To do: scratch the paint off, delete everything on the old stick",
+        "My rash itches, don't write it off.",
     ],
 )
 def test_nothing_is_to_be_forgotten(text: str) -> None:
@@ -195,4 +230,12 @@ def test_marks_without_end_take_no_time(text: str) -> None:
     assert not is_question(text)
     assert not asks_to_forget(text)
     assert split_sentences(text)
+    assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize("request_", ["Don't save that. ", "I quit. Forget everything. "])
+def test_many_requests_take_no_time(request_: str) -> None:
+    """Each is read once, however many there are."""
+    start = time.process_time()
+    assert sentences_to_keep(request_ * 3_000) == []
     assert time.process_time() - start < 2
