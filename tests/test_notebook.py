@@ -175,12 +175,6 @@ async def test_what_is_not_to_be_kept_is_not_noted(notes: Notes, said: str) -> N
     assert (await notes.say(said)).startswith("The notebook deletes nothing by itself.")
 
 
-async def test_news_after_a_request_is_noted(notes: Notes) -> None:
-    """The reply says so before it explains how to forget."""
-    reply = await notes.say("Forget what I said about the trip, we're going to Rome on 4 May.")
-    assert reply.startswith("Noted. The notebook deletes nothing by itself.")
-
-
 async def test_what_is_said_beside_a_request_to_forget_is_noted(notes: Notes) -> None:
     """The reply says that it is kept, answers it, and then explains how to forget."""
     reply = await notes.say("I met Joana in Porto. My PIN is 1234. Don't save that.")

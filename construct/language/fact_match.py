@@ -105,9 +105,10 @@ def _pairs(text: str) -> set[str]:
 
 
 def is_specific(text: str) -> bool:
-    """Return whether a text says more than a single word such as "Tea." or "Porto!"."""
-    has_number = any(len(w) >= _MIN_LETTERS and any(map(str.isdigit, w)) for w in words(text))
-    return len(words(text)) > 1 or len(_pairs(text)) > 1 or has_number
+    """Return whether a message says more than one word with a meaning, unlike "In Porto."."""
+    told = fact_names(text) | content_words(text)
+    has_number = any(len(w) >= _MIN_LETTERS and any(map(str.isdigit, w)) for w in told)
+    return len(told) > 1 or len(_pairs(text)) > 1 or has_number
 
 
 def states_fact(text: str, fact: str) -> bool:

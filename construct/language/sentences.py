@@ -3,7 +3,6 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from itertools import chain
 
 from construct.language.wordlists import (
     FOREIGN_MONTHS,
@@ -76,12 +75,6 @@ _ASKS_TO_FORGET = re.compile(
     re.IGNORECASE,
 )
 _CLAUSE_END = re.compile(r"([,;:(–—]| - | but )")
-# "Forget what I said about the trip, we stay at home": the end is a statement of its own.
-_BEFORE_NEWS = re.compile(
-    r"^((?:please )?(?:forget|never mind) (?:what|everything) I(?: \w+){1,4} about [^,]+), "
-    r"(?=(?:I|we)\b)",
-    re.IGNORECASE,
-)
 # "On second thought, forget that number, please." has none that say what it is about.
 _UNINFORMATIVE = SMALL_TALK.union(
     SENTENCE_OPENERS,
@@ -134,8 +127,7 @@ def sentences_to_keep(text: str) -> list[str]:
     These are each sentence that asks, and those that it refers to: in "My PIN is 1234.
     Don't save that." both. All others are kept, since nothing else may be lost.
     """
-    split = map(_BEFORE_NEWS.split, split_sentences(text))
-    sentences = list(filter(None, chain.from_iterable(split)))
+    sentences = split_sentences(text)
     telling = [i for i, sentence in enumerate(sentences) if is_informative(sentence)]
     left_out: set[int] = set()
     for i, sentence in enumerate(sentences):

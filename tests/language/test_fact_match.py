@@ -62,13 +62,13 @@ def test_a_text_about_something_else_does_not_say_it(text: str, fact: str) -> No
     assert not states_fact(text, fact)
 
 
-@pytest.mark.parametrize("text", ["I'm pregnant.", "I am gay.", "hunter2", "我怀孕了", "Red house"])
+@pytest.mark.parametrize("text", ["Rui is pregnant", "hunter2", "我怀孕了", "Red house"])
 def test_a_statement_is_specific(text: str) -> None:
     """Whatever states it goes with it."""
     assert is_specific(text)
 
 
-@pytest.mark.parametrize("text", ["Tea.", "Porto!", "猫", "5"])
+@pytest.mark.parametrize("text", ["Tea.", "In Porto.", "Ok, thanks, Ana", "It is red.", "猫", "5"])
 def test_a_single_word_is_not(text: str) -> None:
     """It is in many texts, which say something else."""
     assert not is_specific(text)

@@ -191,10 +191,7 @@ def test_no_question(statement: str) -> None:
         ("Delete everything about Paul", []),
         ("I met Ana. My PIN is 1234. Delete that before Bob sees it.", ["I met Ana."]),
         ("I met Ana. On second thought, don't save that. I moved.", ["I moved."]),
-        (
-            "Forget what I said about the trip, we're going to Rome on 4 May instead",
-            ["we're going to Rome on 4 May instead"],
-        ),
+        ("Forget what I said about Rui, I promised not to tell that he is ill.", []),
         ("Forget what I said about the trip, I quit, don't save that", []),
     ],
 )

@@ -117,7 +117,8 @@ def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) ->
     by_hand = [
         m
         for m in list_memories(db, include_superseded=True)
-        if m.observation_id is None and _goes_with(m, [*fact_texts, *named_texts])
+        if m.observation_id is None
+        and (states_any(m.content, fact_texts) or _goes_with(m, named_texts))
     ]
     promoted = provenance.memories_from(db, deleted)
     memories = sorted({*named.memories, *promoted, *by_hand}, key=lambda m: m.id)
@@ -168,15 +169,15 @@ def _items(
     }
 
 
-def _goes_with(memory: Memory, forgotten: Sequence[str]) -> bool:
-    """Return whether a memory kept by hand states what is forgotten.
+def _goes_with(memory: Memory, said: Sequence[str]) -> bool:
+    """Return whether a memory kept by hand states what these forgotten messages said.
 
     Forgetting "Tea." does not delete every memory about tea, only one that says no more.
     """
     return any(
         states_fact(memory.content, text)
         and (is_specific(text) or states_fact(text, memory.content))
-        for text in forgotten
+        for text in said
     )
 
 

@@ -19,10 +19,13 @@ A file may bring tombstones of what was forgotten elsewhere.
 _GONE = "SELECT id FROM scratch.messages WHERE uid IN scratch.gone"
 """SQL: the ids of the messages that were forgotten or deleted here."""
 _ONCE_DELETED = f"""SELECT id FROM scratch.conversations
-    WHERE uid IN (SELECT message_uid FROM main.tombstones)
-    OR uid NOT IN (SELECT uid FROM main.conversations)
-        AND id IN (SELECT conversation_id FROM scratch.messages WHERE id IN ({_GONE}))"""
-"""SQL: the ids of the conversations that were deleted here, even if they are here again.
+    WHERE uid IN scratch.gone
+    OR id IN (SELECT conversation_id FROM scratch.messages WHERE id IN ({_GONE}))
+        AND (uid NOT IN (SELECT uid FROM main.conversations)
+             OR uid IN (SELECT message_uid FROM main.tombstones))"""
+"""SQL: the ids of the conversations that were deleted here.
+
+One that is here again counts while the file still has what was deleted of it.
 
 Earlier versions left tombstones for the messages only. A hand-made file that has got an
 earlier line has another conversation with the same messages.
@@ -91,7 +94,8 @@ def _strip_deleted(db: sqlite3.Connection) -> None:
 
     Of conversations that were deleted here, it also removes everything but the messages.
     """
-    lost = f"SELECT cycle_id FROM scratch.observations WHERE id IN ({forgotten_ids('observation')})"
+    left_out = f"scratch.observations WHERE id IN ({forgotten_ids('observation')})"
+    lost = f"SELECT cycle_id FROM {left_out} UNION SELECT superseded_by FROM {left_out}"
     for statement in (
         f"""UPDATE scratch.cycles SET notes = NULL, error = NULL
             WHERE {_IN_DELETED} OR id IN ({lost})""",

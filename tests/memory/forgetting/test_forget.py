@@ -373,6 +373,15 @@ def test_a_message_of_one_word_takes_only_a_memory_that_says_just_that(life: Lif
     assert [m.id for m in plan.memories] == [same]
 
 
+def test_a_fact_of_one_word_takes_what_states_it(life: Life) -> None:
+    """It is a whole statement, unlike the word in a message."""
+    here = life.talk()
+    fact = life.learn(here, "User is pregnant")
+    more = life.remember("User is pregnant and due in May")
+    plan = plan_forget(life.db, ("observation", fact.id), words=True)
+    assert more in [m.id for m in plan.memories]
+
+
 def test_a_message_of_which_nothing_was_noted_is_forgotten_by_its_own_id(life: Life) -> None:
     """A word that slipped out goes too, with the reply and the title.
 

@@ -108,10 +108,6 @@ def test_left_out(content: str) -> None:
         ("Don't save this: my salary is 5000. I moved to Porto.", ["I moved to Porto."]),
         ("> don't save this\n\nI moved to Porto.", ["I moved to Porto."]),
         (
-            "Forget what I said about the trip, we're going to Rome on 4 May instead.",
-            ["we're going to Rome on 4 May instead."],
-        ),
-        (
             "Went to the bank, don't remember my PIN. Met Joana, she is my new manager.",
             ["Went to the bank, don't remember my PIN.", "Met Joana, she is my new manager."],
         ),
