@@ -39,7 +39,7 @@ NOTED = "Noted."
 NOT_KEPT = "Not kept: private talk is on."
 _HOW_TO_FORGET = (
     "The notebook deletes nothing by itself. In a chat, `/recall WORDS` shows the ID of what you "
-    "mean, and `/forget ID --words` deletes it. After `/private on`, nothing is kept."
+    "mean, and `/forget ID --words` deletes it. After `/private on`, nothing you say is kept."
 )
 # A memory may match: it cannot be quoted, since only uids of messages are stored.
 _NOTHING_FOUND = "No message matches. In a chat, `/recall WORDS` also finds memories."

@@ -181,7 +181,9 @@ async def test_what_is_said_beside_a_request_to_forget_is_noted(notes: Notes) ->
     assert reply.startswith("Noted. The notebook deletes nothing by itself.")
     reply = await notes.say("Forget my PIN. Where did I meet Joana?")
     assert reply.startswith("From before:\n\n- 2026-03-01, you: “I met Joana in Porto.")
-    assert reply.endswith("`/forget ID --words` deletes it. After `/private on`, nothing is kept.")
+    assert reply.endswith(
+        "`/forget ID --words` deletes it. After `/private on`, nothing you say is kept."
+    )
     reply = await notes.say("Went to the bank, don't remember my code. Met Joana there.")
     assert "deletes nothing" not in reply
 
