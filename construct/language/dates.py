@@ -262,21 +262,13 @@ def _has_moved(mention: DayMention, later: DayMention, text: str) -> bool:
     return bool(_MOVED_FROM.search(lead) or _MOVED_STRAIGHT_TO.search(between))
 
 
-def in_past(text: str) -> bool:
-    """Return whether the first sign of tense in a sentence is of the past."""
-    sign = _TENSE.search(text, 0, _MAX_CHARACTERS)
-    return sign is not None and sign["past"] is not None
+def tenses(text: str) -> list[str]:
+    """Return "past" or "now" for each sign of tense in a sentence, in order.
 
-
-def speaks_of_past(text: str) -> bool:
-    """Return whether any sign of tense in a sentence is of the past."""
-    return any(sign["past"] for sign in _TENSE.finditer(text, 0, _MAX_CHARACTERS))
-
-
-def only_in_past(text: str) -> bool:
-    """Return whether a sentence has signs of tense, all of the past."""
-    signs = list(_TENSE.finditer(text, 0, _MAX_CHARACTERS))
-    return bool(signs) and all(sign["past"] for sign in signs)
+    "Now" stands for the future too.
+    """
+    signs = _TENSE.finditer(text, 0, _MAX_CHARACTERS)
+    return ["past" if sign["past"] else "now" for sign in signs]
 
 
 def arranging_words(text: str) -> list[str]:

@@ -10,7 +10,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from construct.language.dates import in_past
+from construct.language.dates import tenses
 from construct.language.index_words import stem
 from construct.language.terms import carries_meaning, content_words, opening_names, terms
 from construct.language.wordlists import MONTHS, WEEKDAYS, word_set
@@ -47,7 +47,7 @@ def fact_key(text: str, said_on: str, about: str | None) -> Hashable:
     month or year it refers to.
     """
     # If something in the past was said on two days, it may have happened twice.
-    happened_on = said_on if in_past(text) else None
+    happened_on = said_on if tenses(text)[:1] == ["past"] else None
     return _wording(text), terms(text), about, happened_on
 
 

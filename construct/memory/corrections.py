@@ -8,10 +8,9 @@ from construct.clock import Clock, to_text
 from construct.errors import ConstructError, UsageError
 from construct.language.dates import (
     arranging_words,
-    in_past,
     is_past,
     mentioned_days,
-    only_in_past,
+    tenses,
 )
 from construct.language.index_words import index_words, root
 from construct.language.named_periods import month_number, named_periods
@@ -53,7 +52,7 @@ def edit(db: sqlite3.Connection, observation_id: int, text: str, clock: Clock) -
         )
     with transaction(db):
         old = in_force(db, observation_id)
-        is_plan = old.stance == Stance.PLANNED and not in_past(content)
+        is_plan = old.stance == Stance.PLANNED and tenses(content)[:1] != ["past"]
         day = _day_meant(old, content, clock.today())
         settled = cycles.settled_by(db, old.cycle_id) if day == old.referenced_date else None
         new = old._replace(
@@ -228,7 +227,7 @@ def _period_meant(old: Observation, content: str, today: date) -> str | None:
         return next((month for month in months if month >= f"{today:%Y-%m}"), None)
     if others := [month for month in months if month != old_time[:7]]:
         return others[0]
-    has_happened = only_in_past(content) and not _is_arranged(old, content)
+    has_happened = set(tenses(content)) == {"past"} and not _is_arranged(old, content)
     names_years = len(old_time) == 4
     for named in (_YEAR_ALONE if names_years else _MONTH_ALONE).finditer(content):
         past = is_past(content, *named.span())

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 from construct.clock import Clock
-from construct.language.dates import clauses_naming, mentioned_days, speaks_of_past
+from construct.language.dates import clauses_naming, mentioned_days, tenses
 from construct.language.sentences import is_question, own_text, sentences_to_keep
 from construct.language.terms import terms
 from construct.language.wordlists import (
@@ -154,7 +154,7 @@ def _is_for_today(sentence: str, today: date) -> bool:
     clauses = clauses_naming(today, sentence, today)
     if "never" in words(" ".join(clauses)):  # "I will never forget today"
         return False
-    if any(_is_intended(clause) and not speaks_of_past(clause) for clause in clauses):
+    if any(_is_intended(clause) and "past" not in tenses(clause) for clause in clauses):
         return True
     may_be = _is_intended(sentence) or bool(_TIME_OF_DAY.search(sentence))
-    return bool(clauses) and may_be and not speaks_of_past(sentence)
+    return bool(clauses) and may_be and "past" not in tenses(sentence)
