@@ -1,7 +1,7 @@
 """Enumerations of the words that columns, settings and marks can have.
 
-Each member's value is the word used in the database, in JSON and in prompts. The schema's
-CHECKs list the same words, which `tests/store/test_vocabulary.py` verifies.
+Each member's value is the word used in the database, in JSON or in prompts. Many are
+also listed in the schema's CHECKs; `tests/store/test_vocabulary.py` compares the two.
 """
 
 from enum import StrEnum
@@ -82,7 +82,7 @@ class Purpose(StrEnum):
 
 
 class MemoryOrigin(StrEnum):
-    """Who created a memory."""
+    """Where a memory comes from."""
 
     USER = "user"
     ASSISTANT = "assistant"

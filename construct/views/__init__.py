@@ -1,1 +1,1 @@
-"""Turn data into rich renderables, text or JSON, for the chat and the command line."""
+"""Turn data into rich renderables, text, JSON or HTML, for people and for programs."""

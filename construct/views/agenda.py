@@ -105,7 +105,7 @@ def _day(item: AgendaItem) -> str:
 
 
 def agenda_calendar(events: Iterable[CalendarEvent]) -> bytes:
-    """Return an iCalendar file (RFC 5545) with a whole-day event for each item.
+    """Return an iCalendar file (RFC 5545) with an all-day event for each item.
 
     Deterministic: the same events give the same bytes.
     """

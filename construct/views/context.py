@@ -184,7 +184,7 @@ def _abbreviated(text: str, *, full: bool) -> Text:
     """Return a long text as its beginning and its end, unless `full`."""
     if full or len(text) <= _HEAD_CHARACTERS + _TAIL_CHARACTERS + _MIN_HIDDEN:
         return Text(text)
-    if text.startswith("<"):  # a list of notes, one per line
+    if text.startswith("<"):  # lines in a tag, such as notes
         return _abbreviated_lines(text.splitlines())
     hidden = len(text) - _HEAD_CHARACTERS - _TAIL_CHARACTERS
     shown = Text(one_line(text[:_HEAD_CHARACTERS]))

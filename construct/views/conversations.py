@@ -1,4 +1,4 @@
-"""Render the list of conversations, a transcript, and what deleting one removes."""
+"""Render conversations: the list, a transcript, and what deleting one removes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

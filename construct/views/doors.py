@@ -58,7 +58,7 @@ def agenda_text(agenda: Agenda) -> str:
 
 
 def current_text(observations: Sequence[Observation]) -> str:
-    """Return what is remembered now, oldest first, one observation per line."""
+    """Return active observations, oldest first, one per line."""
     return _framed(
         [_observation_line(o) for o in observations] or ["There are no observations yet."]
     )

@@ -29,7 +29,7 @@ class _Row(NamedTuple):
 
 
 def dry_run_plan_view(plan: DryRunPlan) -> str:
-    """Return which messages would be read again, and what that may cost."""
+    """Return how many messages would be read again, and what that may cost."""
     messages = counted(len(plan.messages), "message")
     size = counted(sum(m.token_count for m in plan.messages), "token")
     if plan.model is None:

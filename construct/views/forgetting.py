@@ -21,7 +21,7 @@ from construct.views.words import counted, listed
 from construct.vocabulary import CycleKind, Role
 
 _MAX_LISTED = 12
-"""The longest list of observations, messages or files that is shown in full."""
+"""The longest list that is shown in full."""
 _MAX_MARKS = 4
 _QUOTE_LENGTH = 100
 _WITHHELD_QUOTE_LENGTH = 72
@@ -64,7 +64,7 @@ _DID_UNDO = _UndoSentences(
 
 
 def forget_plan_view(plan: ForgetPlan, today: date) -> RenderableType:
-    """Return what would be deleted, what would change, and which similar texts would stay."""
+    """Return what would be deleted, what would change, and what would stay."""
     sections = (
         _deletions(plan, today),
         _emptied_messages(plan),
@@ -271,7 +271,7 @@ def _cycle_names(undo: Undo) -> str:
 
 
 def _when_repeated(done: Undo, compact: str) -> str:
-    """Return when the work that was taken back will be done again; "" if never."""
+    """Return when the work that was taken back will be done again, or ""."""
     cycle = done.changes.cycle
     if not done.learns:
         return ""

@@ -1,6 +1,6 @@
-"""Render what a chat shows before its first prompt, as plain text.
+"""Render what a chat shows when it begins and after a pause, as plain text.
 
-Importing rich would delay the prompt.
+Importing rich would delay the first prompt.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
 """Render Markdown for the terminal, whole or as it streams in, with the same result.
 
-A stream prints a part as soon as nothing that follows can change it: every top-level
-block except the last, every list item except the last, every line of an open code
-fence. The rest is small; the chat shows it above the prompt until it is final.
+A stream prints a part once nothing that follows can change it: every top-level block
+except the last, every list item except the last, every line of an open code fence. The
+rest is small; the chat shows it above the prompt until it is final.
 """
 
 import re

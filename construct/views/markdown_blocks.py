@@ -13,7 +13,7 @@ from markdown_it.token import Token
 _MAX_NESTING = 24
 _MAX_BRACKETS = 300
 # An item to parse before lines that continue a list, and to discard afterwards. Its
-# content starts in column five: items with an indent of 0 to 3 are its siblings.
+# content is indented by five columns: items with an indent of 0 to 3 are its siblings.
 _ITEM_BEFORE = {".": "1.   x", ")": "1)   x", "-": "-    x", "*": "*    x", "+": "+    x"}
 
 Rule = Callable[[StateBlock, int, int, bool], bool]
@@ -21,7 +21,7 @@ Rule = Callable[[StateBlock, int, int, bool], bool]
 
 @dataclass(frozen=True)
 class Unit:
-    """A top-level block or a list item: the smallest part that is printed at once."""
+    """A top-level block or a list item, printed whole unless it is a code fence."""
 
     tokens: list[Token]
     lines: list[str]
@@ -30,7 +30,7 @@ class Unit:
     end: int
     """The unit's line range among the lines given to `parse`."""
     gap: bool = True
-    """Whether a blank line comes before it."""
+    """Whether a blank line is drawn between it and the unit before it."""
     number: int = 0
     """A list item's number."""
     continues_list: bool = False

@@ -1,6 +1,6 @@
 """Colour code line by line, so that it can be printed as it streams in.
 
-A line's colours depend on earlier lines only.
+A line's colours do not depend on later lines.
 """
 
 from collections.abc import Sequence

@@ -6,7 +6,7 @@ from construct.views.words import counted
 
 
 def rules_view(in_force: RulesInForce) -> str:
-    """Return which rules are in force, and in which file they are."""
+    """Return which words the rules in force forbid, and in which file the rules are."""
     rules = in_force.rules
     if not rules.prose:
         return f"No rules yet: {in_force.file} has only comments."

@@ -29,7 +29,7 @@ _ORIGINS = {
     CredentialOrigin.FILES: "credentials from .env or config.env",
 }
 _NAMED_PLACES = {ANTHROPIC: "Anthropic", GGUF: "a file"}
-"""Where models run that are not on a server of a known kind."""
+"""The place shown for a model from one of these sources."""
 PROTOCOLS = (
     "OpenAI keys, and servers that speak only OpenAI's protocol, do not work here. These speak"
     f" Anthropic's Messages API and work: {', '.join(kind.name for kind in KINDS)}, OpenRouter,"

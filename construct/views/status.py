@@ -242,7 +242,7 @@ def _observation_words(status: Status) -> str:
 
 
 def _message_words(status: Status) -> str:
-    """Return this conversation's counts. Archived messages are in no window."""
+    """Return this conversation's counts. Only the first includes archived messages."""
     counts = status.messages
     if not (counts.total or counts.window):
         return "none in this conversation yet"

@@ -1,1 +1,1 @@
-"""The memory page: pure functions from what was read to one HTML file."""
+"""Turn everything that is remembered into one HTML page, the memory page."""

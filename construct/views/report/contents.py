@@ -7,6 +7,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from typing import NamedTuple
 
 from construct.clock import Clock
 from construct.language.periods import parse_when
@@ -43,58 +44,73 @@ class Node:
     sources: tuple["Node", ...]
     replaced: tuple["Node", ...]
     """Notes that this one replaced: outdated ones, repetitions, or the one it is an edit of."""
-    elsewhere: tuple[Observation, ...]
-    """Notes it rests on that are shown elsewhere on the page."""
+    sources_elsewhere: tuple[Observation, ...]
+    """Notes that it rests on, shown elsewhere on the page."""
+    replaced_elsewhere: tuple[Observation, ...]
+    """Notes that it replaced, shown elsewhere on the page."""
 
 
 def forest(report: Report) -> list[Node]:
     """Return the root nodes of the trees; every note is in exactly one tree.
 
-    The roots are the notes that are not superseded, then, newest first, each superseded note that
-    is in no tree yet. A note that several others rest on is shown where it is nearest to a
-    root.
+    The roots are the notes that are not superseded, then, newest first, each superseded
+    note that is in no tree yet. A note that several others rest on or replaced is shown
+    below one of them; the others list it as shown elsewhere.
     """
     observations = {o.id: o for o in report.observations}
-    replaced = set(report.replaced)
+    replacements = set(report.replaced)
     below: dict[int, list[int]] = defaultdict(list)
     for above, source in sorted((*report.sources, *report.replaced)):
         below[above].append(source)
-    parents: dict[int, int | None] = {}
-    _adopt([o.id for o in report.observations if o.superseded_at is None], below, parents)
+    places: dict[int, _Place] = {}
+    _adopt([o.id for o in report.observations if o.superseded_at is None], below, places)
     for o in reversed(report.observations):
-        _adopt([o.id], below, parents)
-    children: dict[int | None, list[int]] = defaultdict(list)
-    for child, parent in parents.items():
-        children[parent].append(child)
+        _adopt([o.id], below, places)
+    sources: dict[int | None, list[int]] = defaultdict(list)
+    replaced: dict[int | None, list[int]] = defaultdict(list)
+    for id_, place in places.items():
+        is_replaced = (place.above, id_) in replacements
+        (replaced if is_replaced else sources)[place.shown_below].append(id_)
     messages: dict[int, list[Message]] = defaultdict(list)
     for observation_id, message_id in report.message_links:
         messages[observation_id].append(report.messages[message_id])
     nodes: dict[int, Node] = {}
-    for id_ in reversed(parents):  # a parent comes before its children, and needs their nodes
+    for id_ in reversed(places):  # a parent comes before its children, and needs their nodes
+        elsewhere = [c for c in dict.fromkeys(below[id_]) if places[c].shown_below != id_]
         nodes[id_] = Node(
             observations[id_],
             report.cycles[observations[id_].cycle_id],
             tuple(messages[id_]),
-            sources=tuple(nodes[c] for c in children[id_] if (id_, c) not in replaced),
-            replaced=tuple(nodes[c] for c in children[id_] if (id_, c) in replaced),
-            elsewhere=tuple(
-                observations[c] for c in dict.fromkeys(below[id_]) if parents[c] != id_
+            sources=tuple(nodes[c] for c in sources[id_]),
+            replaced=tuple(nodes[c] for c in replaced[id_]),
+            sources_elsewhere=tuple(
+                observations[c] for c in elsewhere if (id_, c) not in replacements
+            ),
+            replaced_elsewhere=tuple(
+                observations[c] for c in elsewhere if (id_, c) in replacements
             ),
         )
-    return [nodes[id_] for id_ in children[None]]
+    return [nodes[id_] for id_ in sources[None]]
 
 
-def _adopt(
-    roots: Sequence[int], below: Mapping[int, list[int]], parents: dict[int, int | None]
-) -> None:
-    """Add the roots (parent None) and all notes below them to `parents`, unless already there."""
-    waiting: deque[tuple[int, int | None, int]] = deque((root, None, 0) for root in roots)
+class _Place(NamedTuple):
+    """Where a note is shown."""
+
+    above: int | None
+    """The note that rests on it or replaced it, None for a root."""
+    shown_below: int | None
+    """The same note or, if that is nested too deeply, one above it."""
+
+
+def _adopt(roots: Sequence[int], below: Mapping[int, list[int]], places: dict[int, _Place]) -> None:
+    """Add the roots and all notes below them to `places`, unless already there."""
+    waiting = deque((root, _Place(None, None), 0) for root in roots)
     while waiting:
-        note, parent, depth = waiting.popleft()
-        if note not in parents:
-            parents[note] = parent
-            above = note if depth < _MAX_DEPTH else parent
-            waiting.extend((child, above, depth + 1) for child in below.get(note, ()))
+        note, place, depth = waiting.popleft()
+        if note not in places:
+            places[note] = place
+            parent = note if depth < _MAX_DEPTH else place.shown_below
+            waiting.extend((c, _Place(note, parent), depth + 1) for c in below.get(note, ()))
 
 
 def by_month(nodes: Sequence[Node]) -> dict[date, dict[date, list[Node]]]:

@@ -1,6 +1,7 @@
 """Render the memory page from a Jinja2 template.
 
-Jinja2 escapes every value, and the page's content security policy forbids scripts.
+Jinja2 escapes what comes from the memory, and the page's content security policy
+forbids scripts.
 """
 
 from base64 import b64encode

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from construct.memory.corrections import edit
 from construct.store import provenance
 from construct.store.database import transaction
 from construct.views.report.contents import Node, forest
@@ -52,7 +53,7 @@ def test_each_observation_is_drawn_once(lived: Life) -> None:
     found = forest(read(lived))
     assert sorted(drawn(found)) == [o.id for o in read(lived).observations]
     assert [n.observation.id for n in found if n.observation.superseded_at] == [gone.id]
-    assert [o.id for n in found for o in n.elsewhere] == [shared.id]
+    assert [o.id for n in found for o in n.sources_elsewhere] == [shared.id]
 
 
 def test_a_tree_is_never_too_deep(life: Life) -> None:
@@ -64,6 +65,33 @@ def test_a_tree_is_never_too_deep(life: Life) -> None:
     found = forest(read(life))
     assert max(depth for depth, _ in walked(found)) < 20
     assert len(drawn(found)) == 40
+
+
+def test_an_edit_made_again_and_again_replaces_all_that_is_below_it(life: Life) -> None:
+    """Below the deepest level too, what was replaced is not shown as a source."""
+    newest = life.learn(life.talk(), "Fact 0").id
+    for n in range(1, 20):
+        newest = edit(life.db, newest, f"Fact {n}", life.clock)
+    nodes = [node for _, node in walked(forest(read(life)))]
+    assert len(nodes) == 20
+    assert not any(node.sources or node.sources_elsewhere for node in nodes)
+
+
+def test_what_two_replaced_is_shown_once(life: Life) -> None:
+    """The other one says that it replaced it, not that it comes from it."""
+    here = life.talk()
+    old, new, other = (life.learn(here, text) for text in ("Old", "New", "Other"))
+    with transaction(life.db):
+        for successor in (new, other):
+            pair = [(successor.id, old.id)]
+            provenance.link_replaced(life.db, pair, "outdated", successor.cycle_id)
+        life.db.execute(
+            "UPDATE observations SET superseded_at = created_at, superseded_by = ? WHERE id = ?",
+            (new.cycle_id, old.id),
+        )
+    nodes = forest(read(life))
+    assert [o.id for n in nodes for o in n.replaced_elsewhere] == [old.id]
+    assert not any(node.sources_elsewhere for node in nodes)
 
 
 def test_a_circle_ends(life: Life) -> None:
