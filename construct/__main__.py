@@ -1,4 +1,4 @@
-"""Lets `python -m construct` run the same as `construct`."""
+"""Makes `python -m construct` run `construct`."""
 
 from construct.cli import main
 

@@ -53,7 +53,7 @@ class Companion:
         self.forget: Forget | None = None
         """Asks the user, then forgets an observation: the model's tool for forgetting.
 
-        None without a terminal to ask on.
+        None outside a chat on a terminal.
         """
         self._unread_noticed: set[tuple[str, AttachmentKind]] = set()
         """The models, each with a kind of file that the user has been told it cannot read."""

@@ -61,7 +61,7 @@ _FIRST_YEAR, _LAST_YEAR = 1000, 9000
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """When memory work is due: tokens, or shares of them (docs/settings.md)."""
+    """Thresholds of memory work, in tokens or as multiples of `compact` (docs/settings.md)."""
 
     observer: int = 3000
     compact: int = 6000
@@ -86,7 +86,7 @@ class UntrustedFile:
 class Settings:
     """The settings of one process.
 
-    After they are loaded, only two modules read settings from the environment:
+    After they are loaded, only two modules read Construct's settings from the environment:
     `construct.llm.servers` reads CONSTRUCT_LOOK_FOR, and `construct.operations.setup` checks
     where the credentials come from.
     """
@@ -116,7 +116,7 @@ class Settings:
     theme: str = "auto"
     editing_mode: str = "auto"
     unknown: tuple[str, ...] = ()
-    """Names that look like settings but are not: misspelt, or of a newer version."""
+    """Names that look like settings but are not: misspelt, or of another version."""
     untrusted: UntrustedFile | None = None
     """The `.env`, if the user has not trusted it and some of its settings were ignored."""
     setup_names: frozenset[str] = frozenset()

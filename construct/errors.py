@@ -79,7 +79,7 @@ class ModelError(ConstructError):
 
 
 class ModelRejectedError(ModelError):
-    """The key or the request was rejected; trying again would not help."""
+    """The key, the request or a setting was rejected; trying again would not help."""
 
 
 class ModelBusyError(ModelError):
@@ -91,7 +91,7 @@ class ModelUnreachableError(ModelError):
 
 
 class ModelBrokenError(ModelError):
-    """The connection broke, or the response was invalid."""
+    """The model or its server failed, the connection broke, or the response was invalid."""
 
 
 class ContextOverflowError(ModelError):

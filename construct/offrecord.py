@@ -1,9 +1,9 @@
 """Turns with a model off the record: answered, but never stored.
 
-The messages live in this process only. The model is sent what it would be sent anyway,
-except the tools, followed by the messages off the record. Only their tokens and cost
-are stored, summed for each day and model, so that they do not show when or how often
-something was said.
+The messages are kept in this process only. The model is sent what it would be sent
+anyway, except the tools, followed by the messages off the record. Only their tokens and
+cost are stored, summed for each day and model, so that they do not show when or how
+often something was said.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OffRecord:
-    """Answers messages with the model. Messages and replies stay in this process."""
+    """Answers messages with the model. Messages and replies are kept in this process only."""
 
     companion: Companion
     messages: list[Message]

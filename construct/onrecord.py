@@ -138,7 +138,7 @@ class OnRecord:
     async def drop(self, conversation_id: int | None) -> str | None:
         """Exclude the user's last unanswered message from later requests.
 
-        Returns its text, or None if every message has a complete reply.
+        Returns its text, or None if there is no such message.
         """
         if conversation_id is None:
             return None

@@ -1,7 +1,7 @@
 """Decode pictures and encode them again, and read the size of a PNG or JPEG.
 
-Since a picture is encoded again, neither its metadata nor malformed data reaches a model
-or the database.
+Since an attached picture is encoded again, neither its metadata nor malformed data
+reaches a model or the database.
 """
 
 import io
@@ -181,7 +181,10 @@ def _jpeg_segments(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def size(data: bytes) -> tuple[int, int]:
-    """Return the width and height of a PNG or JPEG, or the maximum if they cannot be read."""
+    """Return the width and height of a PNG or JPEG, each at most LONGEST_SIDE.
+
+    Both are LONGEST_SIDE if they cannot be read.
+    """
     if data.startswith(b"\x89PNG"):
         width, height = struct.unpack(">II", data[16:24].rjust(8, b"\xff"))
     else:

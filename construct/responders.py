@@ -28,7 +28,7 @@ _SAME_REPLY = (
 
 
 class NotebookOnRecord(OnRecord):
-    """The notebook on the record: messages are stored, observed and searchable."""
+    """The notebook on the record: messages are stored and searchable."""
 
     async def turn(
         self,

@@ -65,7 +65,7 @@ def is_blank(text: str) -> bool:
 
 
 def as_pasted(text: str) -> str:
-    """Return text with `> ` before every line, which marks it as somebody else's words.
+    """Return text with `>` before every line, which marks it as somebody else's words.
 
     Lines end wherever `str.splitlines()` ends them, so that none is left without a mark.
     """

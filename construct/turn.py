@@ -83,9 +83,9 @@ class TurnResult:
     usage: Usage
     error: ModelError | None = None
     left_out: bool = False
-    """True if the model refused the message: later requests omit it."""
+    """True if later requests omit the message, because the model refused it."""
     keeps_reply: bool = False
-    """True if an earlier reply to the same message is complete: it stays."""
+    """True if an earlier reply to the same message is complete: it stays if this one breaks off."""
 
     @property
     def complete(self) -> bool:

@@ -1,1 +1,1 @@
-"""The interactive loop: input and keys, commands, streaming Markdown, views."""
+"""The interactive chat: the prompt, slash commands, output, work in the background."""

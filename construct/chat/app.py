@@ -1,4 +1,4 @@
-"""The chat in a terminal. The prompt is drawn first; everything else loads after it."""
+"""The chat in a terminal. Most of it is loaded after the prompt is drawn."""
 
 import asyncio
 import gc
@@ -252,7 +252,7 @@ class Session:
         return loaded.dialogue.registry, loaded.chat
 
     async def _end(self) -> None:
-        """Stop the reply, finish the memory work that is due, and close everything.
+        """Stop the reply, finish the memory work unless killed, and close everything.
 
         Raises the error that kept the chat from loading, if there was one.
         """

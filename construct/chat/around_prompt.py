@@ -22,7 +22,7 @@ _SHOW_SECONDS_FROM = 2
 _MAX_QUEUED = 3
 """How many of the lines waiting to be sent are shown."""
 _MIN_QUEUED_WIDTH = 3
-"""Columns of a queued line that are shown, however narrow the terminal is."""
+"""Columns that the last "queued: …" keeps, however narrow the terminal is."""
 _TAKE_BACK = " · ↑ takes it back"
 _MAX_CHIPS = 4
 """How many of the attached files are shown: the newest ones."""
@@ -30,7 +30,7 @@ _DETACH = " · /detach removes it"
 _BETWEEN = " · "
 _TITLE_WIDTH = 32
 _SHORTEST_TITLE = 12
-"""Columns that the toolbar's first part keeps, however narrow the terminal is."""
+"""Columns that the last part left in the toolbar keeps, at any width."""
 NEW = "new conversation"
 """The toolbar's title before anything is said."""
 
@@ -132,7 +132,7 @@ class ToolbarState:
     title: str = NEW
     model: str = ""
     observe: float | None = None
-    """Share of the observer's threshold that is reached, 1 when it is due.
+    """Share of the observer's threshold that is reached, 1 or more when it is due.
 
     None unless the memory learns, like `compact`.
     """

@@ -2,7 +2,8 @@
 
 The line decides what is attached: deleting a word detaches its file, and a line that
 comes back brings its files with it. A path that was pasted or detached stays text, even
-if undo or yank brings it back, until it is typed again or the line is sent or cleared.
+if undo or yank brings it back, until Tab attaches it, it is typed again, or the line is
+sent or cleared.
 """
 
 import asyncio
@@ -89,7 +90,7 @@ class Attaching:
     def __init__(self, redraw: Callable[[], None]) -> None:
         self._redraw = redraw
         self._files: dict[str, _File] = {}  # by path, the newest last
-        self._pictures: dict[str, Attachment] = {}  # from the clipboard, by their word
+        self._pictures: dict[str, Attachment] = {}  # from the clipboard, by name
         self._plain: set[str] = set()  # paths that stay text: pasted, or detached
         self._offer: _Offer | None = None
         self._looking: asyncio.Task[None] | None = None
@@ -104,10 +105,10 @@ class Attaching:
             self._looking = asyncio.create_task(self._look_soon(text), name="attach")
 
     def typed(self, text: str, cursor: int) -> None:
-        """Attach the file whose path was just typed up to `cursor`, though its path was text.
+        """Attach the file whose path was just typed up to `cursor`.
 
-        Only the path of the whole word counts: a comma typed after a pasted path does not
-        attach it.
+        The path may have been plain text before. Only the path of the whole word counts:
+        a comma typed after a pasted path does not attach it.
         """
         paths = {word.path for word in mentions(text) if word.start < cursor <= word.end}
         if not self._plain.isdisjoint(paths):
@@ -128,8 +129,8 @@ class Attaching:
     def read(self, text: str) -> asyncio.Task[Outgoing] | None:
         """Start reading the line's files as they are now, and return the task.
 
-        The task raises AttachmentError when a file cannot be attached. None when the
-        line names no files.
+        The task raises AttachmentError when a file cannot be attached. None when no `@`
+        word of the line may name a file.
         """
         wanted = self._wanted(text)
         return asyncio.create_task(self._outgoing(text, wanted), name="read") if wanted else None
@@ -277,7 +278,7 @@ def _read(path: str, known: _File | None, picture: "Attachment | None") -> _File
 
 
 def _version(path: str) -> tuple[int, ...] | None:
-    """Return values that change whenever the file does. None if it is not a regular file."""
+    """Return values that change with the file. None if it is not a regular file."""
     try:
         status = os.stat(Path(path).expanduser())  # noqa: PTH116 - `~` may name nobody
     except (OSError, ValueError, RuntimeError):

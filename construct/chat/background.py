@@ -25,7 +25,7 @@ class Job:
 
 
 class BackgroundWork:
-    """Runs the memory work of one chat. `complain` is called with one line on a failure."""
+    """Runs the memory work of one chat. `complain` takes one line about a failure."""
 
     def __init__(
         self, worker: MemoryWorker, complain: Callable[[str], None], *, learns: bool

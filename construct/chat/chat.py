@@ -53,7 +53,7 @@ BEAT_SECONDS = 20.0
 _CACHE_MARGIN_SECONDS = 5.0
 """Added to the prompt cache's lifetime, so that it has surely expired."""
 _SESSION_PATIENCE_SECONDS = 1.0
-"""How long recording the session waits for another program's write.
+"""How long renewing or closing the session waits for another program's write.
 
 Leaving must not wait longer: the next process closes sessions that were left open.
 """
@@ -63,7 +63,7 @@ _SHARED = "this conversation is open in another terminal too; /new begins a new 
 class Chat:
     """A chat in a terminal or over a pipe.
 
-    `conversation_id` is None in a new conversation until something is said.
+    `conversation_id` is None in a new conversation until it is stored.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Chat:
 
     @property
     def responder(self) -> Responder:
-        """What answers messages. In private talk it stores nothing."""
+        """What answers messages. In private talk it stores no messages."""
         if self._said_in_private is None:
             return on_record(self.companion)
         return off_record(self.companion, self._said_in_private, self._files_in_private)
@@ -197,7 +197,7 @@ class Chat:
         self.conversation_id = self._cache_expires_at = None
 
     async def conversation(self) -> ConversationSummary | None:
-        """Return the conversation, or None while nothing has been said in it."""
+        """Return the conversation, or None if it is new and not stored yet."""
         if self.conversation_id is None:
             return None
         return await self.store.call(conversation_summary, self.conversation_id)

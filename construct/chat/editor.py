@@ -15,8 +15,8 @@ _USUAL_EDITORS = ("editor", "nano", "vi", "emacs", "notepad")
 def edit_text(text: str, environ: Mapping[str, str] = os.environ) -> str:
     """Open the user's editor on a text and return what was saved.
 
-    If the editor fails, returns the text unchanged. Raises UsageError if no editor is
-    found.
+    If the editor fails, returns the text unchanged. Raises UsageError if no editor
+    can be started.
     """
     descriptor, name = tempfile.mkstemp(suffix=".md", prefix="construct-")
     file = Path(name)
@@ -33,7 +33,7 @@ def edit_file(file: Path, environ: Mapping[str, str] = os.environ) -> bool:
     """Open the user's editor on a file. Return whether it succeeded.
 
     The editor is the one in VISUAL or EDITOR, or else a common one. Raises UsageError if
-    none is found.
+    none can be started.
     """
     for command in _editors(environ):
         try:

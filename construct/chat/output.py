@@ -27,7 +27,7 @@ class ReplyView(Protocol):
         """Show what has just arrived."""
 
     def end(self, result: TurnResult | None) -> None:
-        """Show the rest. `result` is None if an error or an interruption ended the reply."""
+        """Show the rest. `result` is None if there is none, as after an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Output(Protocol):
     async def ask(self, question: str) -> bool:
         """Ask a yes-or-no question. False when there is no terminal to ask on.
 
-        Asks again after any other answer, such as a command typed too early.
+        Asks again after an answer that is neither, such as a command typed too early.
         """
         while self.interactive:
             answer = (await self.answer_to(f"{question} [y/N]")).strip()
@@ -106,7 +106,7 @@ class Output(Protocol):
     async def answer_to(self, question: str, keys: str = "") -> str:
         """Return what the user types in answer to a question, empty when they decline.
 
-        In a terminal, pressing one of `keys` answers at once, without Enter.
+        If the terminal allows it, one of `keys` answers at once, without Enter.
         """
         return ""
 

@@ -62,7 +62,7 @@ class SentLine:
     text: str
     """The line as typed, with long pastes folded."""
     reading: asyncio.Task[Outgoing] | None = None
-    """Reads the files that the line names. None if it names none."""
+    """Reads the files that the line names. None if no word of it may name one."""
     plain: frozenset[str] = frozenset()
     """Paths in the line that are plain text and attach nothing."""
 
@@ -177,7 +177,7 @@ class Prompt:
             self.fill(rest)
             return False
         if any(chip.is_error for chip in self.chips):
-            self.attaching.watch(text)  # the file may have appeared by now
+            self.attaching.watch(text)  # the file may have changed by now
             return False
         self._history.append_string(text)
         self.buffer.reset()
@@ -375,7 +375,7 @@ def key_bindings(
         else:
             new_line(event)
 
-    # Terminals paste an empty text when the clipboard holds a picture.
+    # Some terminals paste an empty text when the clipboard holds a picture.
     keys.add(Keys.BracketedPaste, filter=at_prompt)(
         lambda event: prompt.paste(event.data) if event.data else on_paste()
     )
@@ -429,7 +429,7 @@ def _change_word(event: KeyPressEvent, *, WORD: bool) -> None:  # noqa: N803 - v
 def wants_vi(setting: str, environ: Mapping[str, str]) -> bool:
     """Return whether a setting (`auto`, `emacs`, `vi`) asks for vi keys.
 
-    `auto` follows readline's own settings, where the last line counts.
+    `auto` follows readline's own settings, where the last `set editing-mode` counts.
     """
     if setting != "auto":
         return setting == "vi"

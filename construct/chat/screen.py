@@ -196,7 +196,7 @@ class Screen:
         self.app.invalidate()
 
     def hint(self, text: str) -> None:
-        """Show a few words above the prompt for three seconds."""
+        """Show a few words above the prompt for at most three seconds."""
         self.live.hint = text
         self.redraw()
         asyncio.get_running_loop().call_later(_HINT_SECONDS, self._end_hint, text)

@@ -26,7 +26,7 @@ FRAME_SECONDS = 1 / 10
 _NOTICES = "notices"
 _REFRESH_SECONDS = 0.5
 _STORING_SHOWN_AFTER = 0.5
-"""Seconds. Storing takes longer only while another program writes."""
+"""Seconds. Storing rarely takes longer, unless another program is writing."""
 
 
 class TerminalOutput(Output):

@@ -1,4 +1,4 @@
-"""The command line: typer commands, one module per group.
+"""The command line: its commands, in modules by group, and what runs them.
 
 Nothing here knows SQL or prompts.
 """

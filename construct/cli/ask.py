@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _MEMORY_SECONDS = 60
 """How long memory work after the reply may take."""
 _VECTOR_BATCHES = 4
-"""Batches of vectors made after a reply: enough for one turn, not for an import."""
+"""Pieces of index work done after a reply: enough for one turn, not for an import."""
 log = logger("ask")
 
 

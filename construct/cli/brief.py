@@ -1,6 +1,6 @@
 """`construct brief`: what is due, for a shell's start.
 
-It runs in every new shell, so it imports neither typer nor rich, and never asks.
+It may run in every new shell, so it imports little and never asks.
 """
 
 import shutil

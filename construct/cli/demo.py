@@ -1,4 +1,4 @@
-"""`construct demo`: a chat over a temporary copy of an invented life."""
+"""`construct demo`: a chat with a temporary copy of an invented person's memory."""
 
 import shutil
 import tempfile
@@ -26,7 +26,7 @@ _TWO_COLUMNS_FROM = 76
 
 
 def demo(env: Environment) -> int:
-    """Run the chat over the demo life."""
+    """Run a chat with the demo's memory; return the exit status."""
     if env.db is not None:
         raise UsageError("The demo uses a copy of its own. Leave out --db.")
     with tempfile.TemporaryDirectory(prefix="construct-demo-") as folder:

@@ -14,7 +14,7 @@ import typer
 from construct.cli.environment import Environment
 from construct.cli.options import Json, conversation_ids, environment, examples, in_range
 from construct.cli.streams import complain, print_json, say, show
-from construct.errors import ConstructError, ExitStatus, UsageError
+from construct.errors import ConstructError, ExitStatus, NotConfiguredError, UsageError
 
 if TYPE_CHECKING:
     from construct.operations.context import Context
@@ -188,7 +188,7 @@ def doors_command(context: typer.Context, as_json: Json = False) -> None:
 
 def _require_mcp_extra() -> None:
     if find_spec("mcp") is None:
-        raise ConstructError(_missing_extra())
+        raise NotConfiguredError(_missing_extra())
 
 
 def _missing_extra() -> str:

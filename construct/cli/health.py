@@ -34,7 +34,7 @@ def doctor(context: typer.Context, as_json: Json = False) -> int:
     """Check for problems, and say what to do about them.
 
     Checks the settings, the credentials, the database file and its invariants, and the
-    search index, and asks the model for one word. Exits 1 when something is wrong.
+    search index, and asks the model for one word. Exits 1 when a check fails.
     """
     from construct.operations.doctor import doctor as check_everything
     from construct.views.doctor import checks_json, checks_text, checks_view

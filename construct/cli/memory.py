@@ -291,8 +291,8 @@ def edit(
 ) -> None:
     """Correct a memory in your own words.
 
-    Your words replace it, and no later cycle changes them. `construct undo` takes an
-    edit back.
+    Your words replace it, and no later memory work changes them. `construct undo` takes
+    an edit back.
     """
     from construct.operations.memory import edit as operation
     from construct.operations.rules import forbidden_word
@@ -375,7 +375,7 @@ def diff(
 ) -> None:
     """Show what was learned, what changed and what is gone.
 
-    FROM is a week ago unless given; TO is now.
+    Unless given, FROM is a week ago and TO is now.
     """
     from construct.operations.history import diff as operation
     from construct.views.history import diff_json, diff_view

@@ -17,7 +17,7 @@ Advance = Callable[[str, int, int], None]
 """Takes the name of the step, how much of it is done, and its total (0 if unknown)."""
 _STOP_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _SILENT_SECONDS = 0.5
-"""How long until the spinner of `waiting`, or a bar whose total is not known yet, appears."""
+"""How long until the spinner of `waiting` appears, or a bar that does not appear at once."""
 _INDEX_SECONDS = 1.0
 """How long completing the search index may delay a command unannounced."""
 

@@ -54,7 +54,7 @@ def setup(
 
 
 def first_choice(env: Environment) -> Settings | None:
-    """Let a new user choose a model. Return the new settings, None if nothing was chosen."""
+    """Let a new user choose a model. Return the new settings, or None if nothing was chosen."""
     settings = env.settings
     # The greeting of the chat that follows has the advice.
     if not pick(settings, operation.within_reach(settings), with_advice=False):

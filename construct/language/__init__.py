@@ -1,1 +1,1 @@
-"""Reading words: tokens, stems, terms, dates, sentences. No I/O."""
+"""Reading text: words, stems, terms, negations, dates, sentences, facts. No I/O."""

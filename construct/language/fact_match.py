@@ -86,7 +86,7 @@ def _longer_words(text: str) -> frozenset[str]:
 
 
 def revealing_words(text: str) -> frozenset[str]:
-    """Return every word that could reveal what a text says.
+    """Return the words that could reveal what a text says.
 
     For Chinese, Japanese and Korean, these are also pairs of characters.
     """
@@ -105,7 +105,7 @@ def _pairs(text: str) -> set[str]:
 
 
 def is_specific(text: str) -> bool:
-    """Return whether a message says more than one word with a meaning, unlike "In Porto."."""
+    """Return whether a message says enough to recognise it by, unlike "In Porto."."""
     told = fact_names(text) | content_words(text)
     has_number = any(len(w) >= _MIN_LETTERS and any(map(str.isdigit, w)) for w in told)
     return len(told) > 1 or len(_pairs(text)) > 1 or has_number

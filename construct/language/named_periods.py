@@ -109,7 +109,7 @@ def named_periods(text: str, today: date | None = None) -> tuple[Period, ...]:
                 month = month_number(match["month"]) if match["month"] else None
                 periods.append(period(year, month, day))
     if today:
-        with suppress(ValueError, OverflowError):  # before the calendar begins
+        with suppress(ValueError, OverflowError):  # outside the calendar
             periods += _relative_periods(text, today)
     return tuple(dict.fromkeys(periods))
 
@@ -178,7 +178,7 @@ def month_number(name: str) -> int:
 
 
 def _relative_periods(text: str, today: date) -> Iterator[Period]:
-    """Yield the periods that a query names relative to today, looking back."""
+    """Yield the periods that a query names relative to today, mostly past ones."""
     for match in DAY_WORD.finditer(text):
         day = today + timedelta(days=DAY_WORD_OFFSETS[match.lastgroup or "zero"])
         yield Period(day, day)

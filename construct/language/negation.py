@@ -9,8 +9,8 @@ from construct.language.words import words
 # Porto" is "in Porto", Dutch "pas 5" is "only 5", German "in Not" is "in need". Each
 # with the languages where it negates and the one where it does not.
 _AMBIGUOUS_NEGATIONS = {"no": (("en", "es"), "pt"), "pas": (("fr",), "nl"), "not": (("en",), "de")}
-# Decides when no other word shows the language: "no" after a word that ends in a, i, o or
-# u is Portuguese ("mora no Porto"). Words that end in e may be English ("have no").
+# Decides when the other words do not show the language: "no" after a word that ends in a,
+# i, o or u is Portuguese ("mora no Porto"). Words that end in e may be English ("have no").
 _PORTUGUESE_NO = re.compile(r"(?<![\w-])[a-zà-ÿ-]+(?<=[aiou]) no ")
 # "no. 5" is a number.
 _NUMBERED = re.compile(r"\bno\. ?(?=\d)", re.IGNORECASE)
@@ -45,15 +45,15 @@ _KANA = re.compile("[\u3041-\u30fa]")
 
 
 def is_negation(word: str) -> bool:
-    """Return whether a folded word is a negation by itself."""
+    """Return whether a word in its normal form is a negation by itself."""
     return word in NEGATIONS or bool(_NOT_CONTRACTED.search(word))
 
 
 def negates(text: str) -> bool:
     """Return whether a text contains a negation.
 
-    A word that negates in some languages only, such as "no", counts if the other words
-    of the text show such a language, or show none.
+    A word that negates in some languages only, such as "no", counts unless the rest
+    of the text seems to be in another.
     """
     text_words = words(_NUMBERED.sub("", text))
     negations = {word for word in text_words if is_negation(word)}

@@ -8,8 +8,8 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.casefold().split())
 
 
-# Stop words of queries, by language. A query is read with the list that has most of its
-# words: "son" and "hat" are stop words in French and German, but not in English.
+# Stop words of queries, by language. A query is read with the list that has the most of
+# its words: "son" and "hat" are stop words in French and German, but not in English.
 _STOP_WORDS = {
     "en": """
         a about above after again against ago ain all also although am an and any anyone anything

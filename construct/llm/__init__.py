@@ -1,1 +1,1 @@
-"""Language models: the protocol, the Messages API, a local model, prices."""
+"""Models: the protocol, the Messages API, servers, a local model, embedding, prices."""

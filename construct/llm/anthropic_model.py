@@ -50,7 +50,7 @@ class AnthropicModel:
         setting: str = "CONSTRUCT_MODEL",
         sends_custom_headers: bool = True,
     ) -> None:
-        """Use these credentials; the environment is not consulted.
+        """Use these credentials, not the environment's.
 
         `setting` is the setting that names the model, for messages.
         `sends_custom_headers`: whether the SDK may add the environment's
@@ -101,7 +101,7 @@ class AnthropicModel:
             if self._client is None:
                 client = _new_client(self.end)
                 if not self._sends_custom_headers:
-                    # No argument leaves out what the SDK read from the environment.
+                    # The SDK has no argument that leaves out what it read from the environment.
                     client._custom_headers = {}
                 self._client = client
             return self._client

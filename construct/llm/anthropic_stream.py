@@ -28,7 +28,7 @@ FIRST_PAUSE = 0.5
 LONGEST_WAIT = 10.0
 """Seconds. If a server asks for a longer wait, the request is not retried."""
 _GATHER = 0.1
-"""Seconds to collect words after the first ones have been passed on.
+"""Seconds to collect more words after some have been passed on.
 
 A read takes half a millisecond of CPU, whether it brings one word or ten.
 """
@@ -70,7 +70,7 @@ class AnthropicStream:
         await self._words.aclose()
 
     async def _run(self) -> AsyncGenerator[str]:
-        """Retry until anything of the reply has arrived; then a failure is final."""
+        """Yield the text. A failure is final once anything of the reply has arrived."""
         for attempt in range(RETRIES + 1):
             try:
                 async with aclosing(self._attempt()) as words:

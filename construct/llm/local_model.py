@@ -154,9 +154,8 @@ class LocalModel:
     def __init__(self, path: Path, context_window: int | None = None) -> None:
         """Read the file's header only.
 
-        `context_window` is the most tokens it may be sent; the model's own limit still
-        applies.
-        Raises NotConfiguredError when it is not a model.
+        `context_window` is the most tokens the model may be sent; its own limit still
+        applies. Raises NotConfiguredError when the file is not a model.
         """
         self.name = f"{LOCAL_PREFIX}{path.stem}"
         head = _head(path)

@@ -112,7 +112,7 @@ class WorkRequest:
     max_tokens: int = 8192
     hopeless: Callable[[str], str | None] = field(default=lambda _: None, repr=False, compare=False)
     pictures: tuple[File, ...] = ()
-    """The pictures of the messages in `user`, in the same order."""
+    """The pictures and PDFs of the messages in `user`, in the same order."""
 
 
 @dataclass(slots=True)

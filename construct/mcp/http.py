@@ -76,7 +76,8 @@ def serve(listener: socket.socket, app: ASGIApp) -> None:
 def read_token(file: Path) -> str:
     """Return the token that clients must send, created at the first start.
 
-    Two processes that start for the first time at once get the same token. Raises OSError.
+    Processes that first start at the same time normally get the same one.
+    Raises OSError.
     """
     if not _stored_token(file):
         descriptor, new = tempfile.mkstemp(dir=file.parent, prefix=".token-")  # 0600

@@ -1,7 +1,7 @@
 """Store memories: facts kept on request, and facts promoted from observations.
 
 Of the memories that say the same thing, only one is active. A memory kept on request
-stays until the user forgets it. A promoted memory follows its observation: it is
+stays until it is deleted. A promoted memory follows its observation: it is
 inactive while the observation is superseded or withheld. If the observation was edited,
 condensed, or retired because another says the same, the memory of the one that now
 stands for it takes over. `promote` brings all memories up to date, whatever has changed

@@ -11,7 +11,7 @@ from construct.store.records import Cycle, Message, Observation, StoredAttachmen
 from construct.vocabulary import EXTRACTIVE, CycleKind, CycleStatus, Replacement
 
 _MAX_MESSAGES = 12
-"""Messages that the history of an observation lists."""
+"""The most messages that the history of an observation lists."""
 
 
 @dataclass(frozen=True, slots=True)

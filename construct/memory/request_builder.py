@@ -1,8 +1,9 @@
 """Build the request of one turn from the database.
 
 `RequestBuilder` compacts the conversation if that is due, reads what the model is shown,
-and assembles the request. The caller opens a transaction for this, except around
-`turn_context`: recall takes a moment, and other processes should be able to write.
+and assembles the request. The caller opens a transaction for this. Turns on the record
+call `turn_context` outside it: recall takes a moment, and other processes should be able
+to write.
 """
 
 import sqlite3
@@ -33,7 +34,7 @@ from construct.store.usage import token_factor
 from construct.vocabulary import MemorySetting
 
 STAND_IN = "(your next message)"
-"""The user's message in a request that is only shown, by `/context`."""
+"""The user's message in a request that is only shown, as by `/context`."""
 UnstoredFiles = Mapping[int, Sequence[File]]
 """Attachments of messages that are not stored, by message id."""
 _MAX_REPLY_TOKENS = 8192

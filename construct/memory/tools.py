@@ -27,7 +27,7 @@ from construct.text import shorten
 from construct.vocabulary import ItemKind, Match, MemoryOrigin, Role, Stance, Way
 
 Forget = Callable[[int], Awaitable[str]]
-"""Asks the user whether to forget an observation, and returns the answer for the model."""
+"""Forgets an observation if the user agrees, and returns the answer for the model."""
 
 _MAX_HITS = 8
 """The most results that `recall` returns."""
@@ -138,7 +138,7 @@ class ToolBox:
     learns: bool
     """Whether `remember` may store anything."""
     forget: Forget | None = None
-    """Asks the user and forgets an observation; None if there is no way to ask."""
+    """Forgets an observation if the user agrees; None if there is no way to ask."""
     answering: tuple[int, ...] = ()
     """Ids of messages that recall leaves out.
 

@@ -1,7 +1,7 @@
 """Gather and render the context of one turn: the time, due plans, recalled passages.
 
-It comes after the last cache mark of the request, in `<ambient>…</ambient>`, and is never
-stored (docs/memory.md, "What the model sees").
+It comes after the cache mark on the user's newest message, in `<ambient>…</ambient>`,
+and is never stored (docs/memory.md, "What the model sees").
 """
 
 import sqlite3
@@ -144,7 +144,7 @@ def due_plans(db: sqlite3.Connection, conversation_id: int, config: MemoryConfig
 
 
 def render(context: TurnContext) -> str:
-    """Return the `<ambient>` block, the only part of a request with relative dates."""
+    """Return the `<ambient>` block, the only part of a request with dates relative to now."""
     today = context.now.date()
     lines = [f"Now: {context.now:%A %Y-%m-%d %H:%M}"]
     if context.pause and context.pause >= _MIN_PAUSE:

@@ -3,8 +3,8 @@
 The observations that the cycle made are superseded, those it superseded are active
 again, and the watermarks go back to before its messages. A cycle is never undone before
 the cycles that build on it, even if the clock was set back between them. Graph cycles do
-not change what is remembered, so they are undone together with the cycle before them:
-undoing one alone would seem to do nothing.
+not change what is remembered, so they are undone together with the cycle before them,
+if there is one: undoing a graph cycle alone would seem to do nothing.
 """
 
 import sqlite3

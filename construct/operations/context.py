@@ -1,4 +1,4 @@
-"""The context that every operation takes as its first argument."""
+"""The context that most operations take as their first argument."""
 
 import sqlite3
 from dataclasses import dataclass, replace

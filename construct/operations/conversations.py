@@ -46,7 +46,7 @@ class DeletionPreview:
 
 
 def conversations(ctx: Context, limit: int | None = None) -> list[ConversationSummary]:
-    """Return the conversations, the most recently used first."""
+    """Return the conversations, the one with the newest message first."""
     return list_conversations(ctx.db, limit)
 
 
@@ -85,10 +85,11 @@ def small_model_is_news(ctx: Context) -> bool:
 
 
 def find_conversation(ctx: Context, wanted: str) -> ConversationSummary:
-    """Return the conversation with this number, or else with these words in its title.
+    """Return the conversation with this number, or else with these words in its name.
 
-    Of several matches it is the one used last, and the one the user is in only if there is
-    no other, since a fork may have its parent's title. Raises NotFoundError.
+    Of several matches it is the one with the newest message, and the one the user is in
+    only if there is no other, since a fork may have its parent's name. Raises
+    NotFoundError.
     """
     summaries = list_conversations(ctx.db)
     for summary in summaries:

@@ -74,7 +74,7 @@ class CostReport:
     spent_on_conversations: float
     """US dollars for the replies in conversations that still exist, and for all memory work."""
     instead: Estimate | None
-    """None if no price is known or everything is free."""
+    """None if it would be 0, as when no price is known."""
 
 
 def cost_report(ctx: Context) -> CostReport:
@@ -134,7 +134,7 @@ def estimate(
 ) -> Estimate | None:
     """Return what the replies would have cost without a memory.
 
-    None if no price is known or everything is free. `spoken` must be ordered by
+    None if it would be 0, as when no price is known. `spoken` must be ordered by
     conversation, then by time. `factor` gives a model's actual tokens per estimated token.
     """
     totals = _Totals()

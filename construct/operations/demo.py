@@ -29,7 +29,7 @@ _WEEKDAY = re.compile(rf"\b({'|'.join(' '.join(_WEEKDAYS).split())})(s?)\b")
 
 
 def fill(settings: Settings) -> None:
-    """Fill a new database with the demo life, its dates moved so that it ends today."""
+    """Fill a new database with the demo's memory, its dates moved so that it ends today."""
     shift = settings.clock.today() - _TODAY_IN_FILE
     lines = shipped("data/demo.jsonl").read_text("utf-8").splitlines(keepends=True)
     with tempfile.TemporaryDirectory(prefix="construct-demo-") as folder:

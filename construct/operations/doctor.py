@@ -139,7 +139,7 @@ def _meaning(db: sqlite3.Connection, settings: Settings) -> Check:
     state = "every entry has its vector"
     if missing:
         entries = "1 entry has" if missing == 1 else f"{missing:,} entries have"
-        state = f"{entries} no vector yet: `construct reindex`, or keep a chat open"
+        state = f"{entries} no vector yet: `construct reindex` adds what is missing"
     return Check("meaning", True, f"search uses words and meaning; {state}")
 
 

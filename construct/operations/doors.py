@@ -1,7 +1,7 @@
 """What other programs can read over MCP and HTTP, and a record of their calls.
 
-They can read what recall could find: nothing that was withheld, forgotten, undone, left
-out of requests or said in private.
+They can read nothing that was withheld, forgotten, undone, left out of requests or said
+in private.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -141,7 +141,7 @@ def current(ctx: Context, allowed: Access) -> list[Observation]:
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """The observations of a conversation, with the sources of its reflections."""
+    """Observations, with the sources of the reflections among them."""
 
     observations: Sequence[Observation]
     sources: Mapping[int, Sequence[int]]

@@ -97,17 +97,17 @@ class Generations:
 
     levels: tuple[Generation, ...]
     newest: tuple[Observation, ...]
-    """The newest reflections."""
+    """The newest active reflections, oldest first."""
     sources: Mapping[int, Sequence[int]]
     """Ids of the observations that each of the newest reflections condenses."""
     kept_back: tuple[str, ...]
-    """Changes that the newest reflector runs proposed but did not make, with the reason."""
+    """Notes of the newest reflector runs, such as what was refused, and why."""
     left_out: int = 0
     """How many observations the user's rules have kept out of the memory."""
 
 
 def generations(ctx: Context) -> Generations:
-    """Return all observations counted by generation, and the newest reflections."""
+    """Return the counts of observations by generation, and the newest reflections."""
     newest = observations.newest_reflections(ctx.db, _NEWEST_REFLECTIONS)
     return Generations(
         levels=tuple(provenance.generations(ctx.db)),

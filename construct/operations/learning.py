@@ -99,7 +99,7 @@ async def observe(
     budget: float | None,
     advance: Callable[[str, int, int], None],
 ) -> Observed:
-    """Observe what was planned, until nothing is left or the budget is spent.
+    """Observe what was planned, as far as the budget allows.
 
     `budget` is in US dollars and replaces the daily limit. `advance` is called with what
     is being done, how much is done, and the total.

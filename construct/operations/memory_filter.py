@@ -88,7 +88,7 @@ class MemoryFilter:
         )
 
     def matches_memory(self, memory: Memory, clock: Clock) -> bool:
-        """Return whether a memory passes the filter. It has neither priority nor stance."""
+        """Return whether a memory passes the filter. Memories have no priority or stance."""
         if self.priorities or self.stances or set(self.marks) - {"yours"}:
             return False
         return (
@@ -157,7 +157,10 @@ def _kind(word: str) -> str:
 
 
 def _days(text: str, clock: Clock) -> tuple[str, str] | None:
-    """Return the first and last day of a date, month, year or age; None for other words."""
+    """Return the first and last day of a date, month, year or age; None for other words.
+
+    Raises UsageError if such a word has digits.
+    """
     with suppress(ValueError, OverflowError):
         period = parse_when(text)
         return period.first.isoformat(), period.last.isoformat()

@@ -86,7 +86,7 @@ def _known(ctx: Context) -> Iterator[ProfileLine]:
 
 
 def _known_names(ctx: Context) -> dict[str, str]:
-    """Return the name of each entity in the graph by its folded name and aliases."""
+    """Return the name of each entity but the user, by its folded name and aliases."""
     names: dict[str, str] = {}
     for entity in graph.entities(ctx.db):
         if not is_user(entity.name):

@@ -82,16 +82,16 @@ class ReplyTrace:
     lines: int = 0
     """The number of observations in these blocks."""
     still_shown: tuple[Observation, ...] = ()
-    """The observations of these blocks that are still in the prompt, oldest first."""
+    """The observations of these blocks that are still in the prompt, in the order shown."""
     given: tuple[GivenItem, ...] = ()
     """Items given for this turn alone, such as passages found by recall."""
 
 
 def why_last(ctx: Context) -> ReplyTrace:
-    """Return what the last reply in the user's conversation was given.
+    """Return what the model was given for the last reply in the user's conversation.
 
-    In a fork without a reply this is the last one before the fork. Raises NotFoundError
-    if there is no reply, or no record of what it was given.
+    In a fork without a reply, that is the last one before the fork. Raises
+    NotFoundError if there is no reply, or no record of what the model was given.
     """
     reply_id = _last_reply(ctx)
     if reply_id is None:

@@ -34,7 +34,7 @@ class Report:
     sources: tuple[tuple[int, int], ...]
     """Pairs of ids: a reflection and an observation it condenses."""
     replaced: tuple[tuple[int, int], ...]
-    """Pairs of ids: an observation and one that it replaced."""
+    """Pairs of ids: an observation and one that it replaces."""
     message_links: tuple[tuple[int, int], ...]
     """Pairs of ids: an observation and a message it comes from."""
     messages: Mapping[int, Message]

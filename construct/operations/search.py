@@ -20,7 +20,7 @@ class SearchResult:
     query: str
     hits: Sequence[Hit]
     respelt: Sequence[Respelt] = ()
-    """Words that were searched for in place of words that occur nowhere."""
+    """Words that occur nowhere, each with the word that was searched for instead."""
 
 
 def search(

@@ -11,6 +11,7 @@ from construct.llm.types import Request
 from construct.memory.cycles.situation import (
     held_tokens,
     read_situation,
+    read_window,
     reflect_from,
     reflector_scope,
     spent_today,
@@ -172,7 +173,7 @@ class Meters:
 
     Compacting is not due while it would change nothing.
 
-    The part of the panel that is cheap enough to read after every turn.
+    This is the part of the panel that is cheap enough to read after every turn.
     """
 
     observe: float = 0.0
@@ -185,7 +186,7 @@ def meters(ctx: Context) -> Meters:
     """Return the meters of the conversation the user is in."""
     if ctx.conversation_id is None:
         return Meters()
-    situation = read_situation(ctx.db, ctx.conversation_id, ctx.memory)
+    situation = read_window(ctx.db, ctx.conversation_id, ctx.memory)
     thresholds = ctx.memory.thresholds
     compact = situation.window_tokens / thresholds.compact
     return Meters(

@@ -2,9 +2,9 @@
 
 They arrive archived. Those above their conversation's `observed` watermark are
 unarchived when it is their turn, and observed like any others. If the conversation has
-gone on in the meantime, the watermark has passed them: they stay archived, are in no window,
-and are read by cycles that move no watermark. Such a cycle can be recognised by having
-only archived messages in its range.
+gone on in the meantime, the watermark may have passed them: then they stay archived,
+are in no window, and are read by cycles that move no watermark. Such a cycle can be
+recognised by having only archived messages in its range.
 """
 
 import sqlite3
@@ -71,7 +71,7 @@ class Backlog:
 
 
 def backlogs(db: sqlite3.Connection, since: str = "") -> list[Backlog]:
-    """Return the conversations with unobserved messages, oldest first.
+    """Return the conversations with unobserved imported messages, oldest first.
 
     Those whose last unobserved message is older than `since`, a stored time, are left out.
     """

@@ -49,7 +49,7 @@ def _strip(copy: sqlite3.Connection) -> None:
 
 
 def read_into(path: Path, copy: sqlite3.Connection) -> None:
-    """Copy a database file that may be in use to `copy`, without changing it.
+    """Copy a database file, which may be in use, to `copy` without changing the file.
 
     Raises sqlite3.Error.
     """

@@ -112,7 +112,7 @@ class ConversationSummary:
 def list_conversations(
     db: sqlite3.Connection, limit: int | None = None
 ) -> list[ConversationSummary]:
-    """Return summaries of the conversations, the one with the newest message first."""
+    """Return summaries of the conversations, most recent first."""
     order = """last_at DESC,
         (SELECT max(id) FROM messages WHERE conversation_id = c.id) DESC NULLS FIRST, c.id DESC"""
     rows = db.execute(f"{_SUMMARIES} ORDER BY {order} LIMIT ?", (-1 if limit is None else limit,))

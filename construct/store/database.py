@@ -1,7 +1,7 @@
 """Opening the database file, and transactions on it.
 
-A file that is newer, damaged, read-only, locked or another program's is refused before
-SQLite can write to it: even switching the journal mode would change it.
+A file that is newer, read-only, locked, another program's or found to be damaged is
+refused before SQLite can write to it: even switching the journal mode would change it.
 """
 
 import os
@@ -54,8 +54,8 @@ def open_database(path: Path, rules: Path | None = None) -> sqlite3.Connection:
     """Open the database, and create or migrate it if necessary.
 
     A new file gets mode 0600, new folders 0700. `rules` is the file with the user's
-    `never:` rules for what is written. Raises DatabaseUnusableError, without having
-    changed the file, if it cannot be used.
+    `never:` rules for what is written. Raises ConstructError, without having changed
+    the file, if it cannot be used.
     """
     try:
         with _opening_lock:

@@ -24,5 +24,5 @@ FILL_FIRST_DATES = """
 """Sets `first_date` of every reflection.
 
 It is the earliest date of its sources of generation 0, or NULL if that is the date of the
-reflection itself. Used by a migration and after an import.
+reflection itself. Used by a migration and by imports.
 """

@@ -24,7 +24,7 @@ class ForgetRequest(NamedTuple):
     """A withheld observation or message that the user is to be asked about."""
 
     cycle_id: int | None
-    """The cycle that heard the request; None if its conversation was deleted."""
+    """The cycle that heard the request; None if it was deleted with its conversation."""
     observation_id: int | None
     message_id: int | None
     words: str
@@ -55,9 +55,10 @@ def add(
 
 
 def withhold_committed(db: sqlite3.Connection, conversation_id: int, now: str) -> None:
-    """Withhold what a conversation's committed observer cycles heard requests to forget.
+    """Apply the requests to forget that a conversation's committed cycles heard.
 
-    A message that is still in its conversation's window is withheld when it leaves it.
+    What they are about is withheld from the model. A message that is still in its
+    conversation's window is withheld when it leaves it.
     """
     db.execute(
         """UPDATE forget_requests SET withheld_at = ?

@@ -2,9 +2,9 @@
 
 Each violation is reported as a sentence that says where it is. One invariant cannot be
 checked afterwards: messages are deleted only with their conversation. Instead, the first
-and last message of each observer cycle must exist. `shown` is checked for pending
-observations only: superseded ones stay there until the next context is assembled, which
-removes them.
+and last message of each successful observer cycle must exist. `shown` is checked for
+pending observations only: superseded ones stay there until the next context is
+assembled, which removes them.
 """
 
 import json

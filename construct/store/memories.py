@@ -1,8 +1,9 @@
 """Queries for memories: long-lived facts, kept in addition to the observations.
 
-Each observation worth a memory has exactly one row. It is in force, or superseded:
-because another memory says the same, or because its observation was superseded or
-withheld. So it is not promoted twice, and it can be revived when the reason is gone.
+An observation worth a memory has one row. It is in force, or superseded: because
+another memory says the same, or because the observation was superseded or withheld. So
+the observation is not promoted twice, and the memory can be revived when the reason is
+gone.
 
 A memory's relations are superseded and revived together with it. They are recognised by
 having the same `superseded_at`.
@@ -166,7 +167,7 @@ def memories_to_revive(db: sqlite3.Connection) -> list[Memory]:
     """Return the superseded memories that nothing supersedes any longer.
 
     Their successor is superseded or deleted, or there was none. If they were promoted
-    from an observation, it is active again.
+    from an observation, it is active.
     """
     source = """memories AS m
         LEFT JOIN observations AS o ON o.id = m.observation_id

@@ -186,7 +186,8 @@ def last_said(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, tuple[str
 
     The messages behind sources of any generation count; equal times are ordered by
     message id. An observation that the user wrote has the time it was written. If no
-    message is left, the id is 0, and the time of any other observation is "".
+    message is left, the id is 0, and the time is "" unless the user wrote the
+    observation.
     """
     query = f"""{BENEATH} SELECT m.created_at, m.id FROM observation_messages AS link
                 JOIN messages AS m ON m.id = link.message_id WHERE link.observation_id IN beneath

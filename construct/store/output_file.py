@@ -144,7 +144,7 @@ def _is_export_header(line: bytes) -> bool:
 
 
 def refuse_database(target: Path, db_path: Path, option: str = "-o") -> None:
-    """Raise UsageError for a folder, this database, a file beside it, or a database in use."""
+    """Raise UsageError for a folder, this database, one of its files, or a database in use."""
     if target.is_dir():
         raise UsageError(f"{target} is a folder.\nName a file with {option}.")
     goal, home = Path(os.path.realpath(target)), Path(os.path.realpath(db_path))

@@ -1,6 +1,6 @@
 """Queries for where observations come from, and what came of them, across generations.
 
-A row of `observation_replaced` links an observation to each one it replaced, with the
+A row of `observation_replaced` links an observation to one that it replaces, with the
 cycle and the relation: `edit`, `outdated` (it made the old one outdated) or `same` (both
 say the same). If an observation was to be replaced but was not, there is a row of
 `observation_borrowed` instead, since the new one may have taken names from it. These
@@ -33,7 +33,7 @@ def with_reflections(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
 
 
 def with_origins(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
-    """Return the ids of these observations and their sources, and all edits and repeats of them."""
+    """Return the ids of these observations and their sources, with all versions and repeats."""
     query = """WITH RECURSIVE related(id) AS (
         SELECT value FROM json_each(?)
         UNION SELECT source_id FROM observation_sources JOIN related ON observation_id = related.id
@@ -48,7 +48,7 @@ def with_origins(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
 
 
 def with_dependents(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
-    """Return the ids of these observations, their reflections, and edits of both."""
+    """Return the ids of these observations and their reflections, with all versions of both."""
     query = """WITH RECURSIVE related(id) AS (
         SELECT value FROM json_each(?)
         UNION SELECT observation_id FROM observation_sources JOIN related ON source_id = related.id
@@ -196,7 +196,7 @@ def message_links(db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int,
 def corrections_of(
     db: sqlite3.Connection, message_ids: Iterable[int]
 ) -> list[tuple[int, Observation]]:
-    """Return the observations that correct what these messages said, active or pending.
+    """Return the active and pending observations that correct what these messages said.
 
     Each comes with the id of the message: an observation drawn from it, or one that said
     the same, was edited into this one or made outdated by it. Where a reflection took in

@@ -1,11 +1,11 @@
 """Permanent deletion: first of rows, then of their bytes in the file and its log.
 
-No other module deletes messages, observations, memories or attachments. `secure_delete`
-alone is not enough, as measured with SQLite 3.40: pages that were split keep copies of
-rows in unused space, and a full-text index keeps the words of deleted rows until its
-segments are merged. So a copy left by a migration is removed, the indexes are merged, the
-file is rewritten with VACUUM (0.7 s of CPU for 100,000 messages, and as much again for
-the indexes), and its log is truncated.
+No other module deletes messages, observations, memories or attachments from the
+database. `secure_delete` alone is not enough, as measured with SQLite 3.40: pages that
+were split keep copies of rows in unused space, and a full-text index keeps the words of
+deleted rows until its segments are merged. So a copy left by a migration is removed,
+the indexes are merged, the file is rewritten with VACUUM (0.7 s of CPU for 100,000
+messages, and as much again for the indexes), and its log is truncated.
 
 Until all of that is done, the row `pruning` of `meta` says which step is next. (The
 migrations to schemas 7 and 9 set it to `rewrite`, only to free disk space: the copy made
@@ -133,7 +133,7 @@ def is_pending(db: sqlite3.Connection) -> bool:
 
 
 def finish_erasure(db: sqlite3.Connection, wait: float = WAIT_SECONDS) -> bool:
-    """Clear the bytes of deleted rows; returns False if that could not be finished.
+    """Clear the bytes of deleted rows; return False if that could not be finished.
 
     That happens if another process uses the database for longer than `wait` seconds, or
     if the disk is full or failing, or if the copy left by a migration cannot be removed.

@@ -12,7 +12,7 @@ _CHANGED = """cycles WHERE status = 'succeeded' AND (
     OR id IN (SELECT cycle_id FROM forget_requests) OR id IN (SELECT cycle_id FROM relations))"""
 """SQL: the cycles with a visible effect.
 
-The others found nothing, or everything they found has been forgotten since.
+Other successful cycles found nothing, or all that they found has been forgotten since.
 """
 
 
@@ -42,8 +42,8 @@ def last_finished(db: sqlite3.Connection) -> Cycle | None:
 def built_on(db: sqlite3.Connection, cycle: Cycle, *, moved_marks: bool) -> list[Cycle]:
     """Return the successful cycles that depend on a cycle, the last finished first.
 
-    They superseded or used its observations. If it moved watermarks, the observer cycles
-    over later messages depend on it too.
+    They superseded or used its observations. If it moved watermarks, its conversation's
+    observer cycles over later messages depend on it too.
     """
     made_ids = "SELECT id FROM observations WHERE cycle_id = :id"
     source = f"""cycles WHERE status = 'succeeded' AND id <> :id AND (

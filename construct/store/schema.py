@@ -348,8 +348,8 @@ def m009_taken_in(db: Database) -> None:
         END;
         """,
     )
-    # An observation without a row was not taken in by that conversation, so its span begins
-    # after the last take-in of such a conversation.
+    # An observation without a row for a conversation was not taken in by it, so its
+    # span begins after the last take-in of such a conversation.
     db.execute(
         """INSERT INTO active_spans (observation_id, since)
            SELECT id, ifnull((

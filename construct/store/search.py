@@ -1,8 +1,8 @@
 """Queries over the full-text indexes; `memory/recall` ranks what they find.
 
-Some rows are never found: messages that are withheld, retried, empty or removed;
-observations that are withheld or of undone cycles; memories whose observation is
-withheld. Superseded observations and memories are found only with `Filters.all`, or with
+Some rows are not searchable: messages that are withheld, retried, empty or removed;
+observations that are withheld or of undone cycles, and memories promoted from those.
+Superseded observations and memories are searchable only with `Filters.all`, or with
 `Filters.as_of` if they were in force at that time.
 """
 
@@ -355,6 +355,8 @@ def _in_force(kind: str, filters: Filters) -> Iterator[_Condition]:
         yield "c.status <> 'reverted' AND m.withheld = 0", ()
     if kind == ItemKind.MEMORY:
         yield "o.withheld IS NOT 1", ()
+        undone = "SELECT 1 FROM cycles WHERE id = o.cycle_id AND status = 'reverted'"
+        yield f"NOT EXISTS ({undone})", ()
     if as_of:
         begin = "committed_at" if kind == ItemKind.OBSERVATION else "created_at"
         yield f"m.{begin} <= ?", as_of

@@ -21,14 +21,14 @@ from construct.store.database import transaction
 from construct.store.sql import ID_LIST, json_ids, scalar
 
 _BATCH_TOKENS = 250_000
-"""The most tokens indexed at once: the write lock is held for about 0.1 s."""
+"""A batch ends once it has this many tokens: the write lock is held for about 0.1 s."""
 _BATCH_MESSAGES = 5_000
 _PAUSE_SECONDS = 0.03
 """Between two batches, so that other processes get the write lock."""
 _TRIGGER = "messages_fts_insert"
 _INDEXES = ("messages_fts", "observations_fts", "memories_fts")
 _MERGED_PAGES = 32
-"""The most pages written at once: the write lock is held for a few milliseconds."""
+"""About how many pages are written at once: the write lock is held for a few milliseconds."""
 _MISSING = "NOT EXISTS (SELECT 1 FROM messages_fts_docsize WHERE id = messages.id)"
 
 
@@ -52,9 +52,9 @@ def complete(
     progress: Callable[[int, int], None] = lambda done, total: None,
     seconds: float = math.inf,
 ) -> None:
-    """Index the messages that are not indexed yet, for at most this many seconds.
+    """Index the messages that are not indexed yet, stopping after this many seconds.
 
-    Other processes can write in between.
+    Other processes can write between batches.
     """
     total = count_missing(db)
     done = 0
@@ -86,7 +86,7 @@ def count_missing(db: sqlite3.Connection) -> int:
 
 
 def merge_some(db: sqlite3.Connection) -> bool:
-    """Merge two similar segments of one index, and return whether there were any."""
+    """Merge similar segments of one index, at least in part; return whether there were any."""
     with transaction(db):
         return any(_merge(db, index) for index in _INDEXES)
 

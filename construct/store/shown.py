@@ -88,10 +88,10 @@ def count_shown(db: sqlite3.Connection, conversation_id: int) -> tuple[int, int]
 
 
 def shown_ids(db: sqlite3.Connection, conversation_id: int) -> list[int]:
-    """Return the ids of the observations that a conversation is shown."""
-    return column(
-        db, "SELECT observation_id FROM shown WHERE conversation_id = ?", (conversation_id,)
-    )
+    """Return the ids of the observations that a conversation is shown, in that order."""
+    query = """SELECT observation_id FROM shown WHERE conversation_id = ?
+               ORDER BY block, observation_id"""
+    return column(db, query, (conversation_id,))
 
 
 def shown_blocks(db: sqlite3.Connection, conversation_id: int) -> dict[int, int]:

@@ -371,3 +371,18 @@ def test_imported_by_its_commands_alone(program: Program) -> None:
         check=False,
     )
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize("command", ["mcp", "serve"])
+def test_without_the_extra(program: Program, command: str) -> None:
+    """It is named, with the command that adds it; the status says that something is missing."""
+    code = "import sys; sys.modules['mcp'] = None; from construct.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, command],
+        env=program.environment(),
+        cwd=program.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, "need the extra `mcp`.\nAdd it: " in done.stderr) == (3, True)

@@ -56,6 +56,15 @@ def test_what_is_withheld_is_never_found(db: sqlite3.Connection, filters: Filter
     assert found(db, "observation", filters) == [[1]] * 3
 
 
+def test_what_was_undone_is_found_only_as_it_was_said(db: sqlite3.Connection) -> None:
+    """Nor is a memory promoted from it, not even among what was superseded."""
+    db.execute("UPDATE memories SET superseded_at = created_at WHERE id = 1")
+    assert found(db, "memory", EVERYTHING) == [[1, 2]] * 3
+    db.execute("UPDATE cycles SET status = 'reverted'")
+    assert found(db, "observation", EVERYTHING) == [[]] * 3
+    assert found(db, "memory", EVERYTHING) == [[2]] * 3
+
+
 def test_the_most_pieces_come_first_and_then_the_newest(db: sqlite3.Connection) -> None:
     """Names of attachments are searched too."""
     w = World(db, "b")

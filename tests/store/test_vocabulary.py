@@ -8,6 +8,7 @@ import pytest
 from construct.vocabulary import (
     CycleKind,
     CycleStatus,
+    ItemKind,
     MemoryOrigin,
     MessageStatus,
     Priority,
@@ -35,6 +36,7 @@ from tests.memory.builders import Life
         ("observation_replaced", "relation", Replacement),
         ("briefed", "way", Way),
         ("last_take_ins", "scope", Scope),
+        ("vectors", "kind", ItemKind),
     ],
 )
 def test_a_check_lists_the_words(life: Life, table: str, column: str, words: type[StrEnum]) -> None:

@@ -1,4 +1,4 @@
-"""The slash commands: one module for each group.
+"""The slash commands, in modules by group, and what these modules share.
 
 A command's docstring is what `/help COMMAND` shows below its usage and summary.
 """

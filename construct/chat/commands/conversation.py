@@ -24,7 +24,7 @@ _CONVERSATIONS = "/conversations [all|delete ID]"
 
 
 async def conversation_choices(chat: Chat) -> Sequence[Choice]:
-    """Return the conversations as choices, most recent first."""
+    """Return the latest conversations as choices, most recent first."""
     found = await chat.run(operations.conversations, _MAX_LISTED)
     return [
         Choice(str(c.conversation.id), f"{c.name}, {ago(c.last_at, chat.clock)}") for c in found

@@ -27,7 +27,7 @@ _EDIT, _PIN, _FORGET = "/edit [ID [TEXT]]", "/pin [ID] [off]", "/forget [ID] [--
     choices=observation_choices,
 )
 async def edit(chat: Chat, out: Output, argument: str) -> None:
-    """Your text replaces the memory, and no later cycle changes it.
+    """Your text replaces the memory, and no later memory work changes it.
 
     Without TEXT you edit it at the prompt. Without an ID it takes the memory listed last,
     or the best match of /recall.

@@ -85,7 +85,7 @@ class Command:
 
 
 class CommandGroup:
-    """Commands listed under one title in `/help`."""
+    """Commands listed under one title in `/help all`."""
 
     def __init__(self, title: str) -> None:
         self.title = title
@@ -102,9 +102,9 @@ class CommandGroup:
     ) -> Callable[[Handler], Handler]:
         """Return a decorator that adds a command, run by the decorated function.
 
-        `usage` begins with the command's name. `/help` lists the name and the summary;
-        `/help COMMAND` and completion show the whole usage. The example is the name alone by
-        default.
+        `usage` begins with the command's name. `/help all` lists the name and the
+        summary; `/help COMMAND` and completion show the whole usage. The example is the
+        name alone by default.
         """
 
         def register(run: Handler) -> Handler:

@@ -33,7 +33,7 @@ def look(environ: Mapping[str, str] = os.environ) -> list[FoundModel]:
     machine. Takes less than a second, whatever listens there. Raises UsageError when
     CONSTRUCT_LOOK_FOR has an address that is not on this machine.
     """
-    # No limit here: a server is asked up to three questions, each with its own limit.
+    # No limit here: each question to a server has its own limit.
     searches = [partial(_first_found, kinds, url) for url, kinds in _places(environ)]
     found = at_once(searches, patience=None)
     return sorted((m for models in found for m in models or []), key=_sensible_first)

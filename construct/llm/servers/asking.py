@@ -142,8 +142,8 @@ def owned_by(answer: Any, owner: str) -> bool:
 def listed_models(answer: Any, base_url: str, source: str, *windows: str) -> list[FoundModel]:
     """Return the models of a `/v1/models` answer that can chat, judged by their names.
 
-    `windows` has the keys that may hold a model's context window; the first one present
-    is used.
+    `windows` has the keys that may hold a model's context window; the first one that
+    does is used.
     """
     named = [(name_of(entry, "id"), entry) for entry in entries(answer, "data") or []]
     return [

@@ -49,7 +49,7 @@ class Revived:
 
     messages: int
     until: int
-    """The last message an observer may read: later ones are still archived."""
+    """Id of the last message an observer may read: later ones may still be archived."""
 
 
 def revive(db: sqlite3.Connection, conversation_id: int, limit: int) -> Revived | None:

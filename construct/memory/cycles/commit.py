@@ -1,4 +1,4 @@
-"""Write the results of cycles and compactions, inside the caller's transaction.
+"""Write what observers, reflectors and compactions change, in the caller's transaction.
 
 A cycle whose input has changed in the meantime writes nothing (StaleError).
 """
@@ -216,7 +216,7 @@ class Compacted:
 def compact(
     db: sqlite3.Connection, conversation_id: int, retained: int, frame: Frame, clock: Clock
 ) -> Compacted:
-    """Commit what is pending, promote it, move the watermarks, and show what is new.
+    """Commit what is pending, move watermarks, update memories, and show what is new.
 
     This needs no model and is not a cycle. What the committed observations replace is
     superseded, and what the user asked to forget is withheld. Raises NotFoundError.

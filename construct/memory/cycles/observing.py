@@ -234,10 +234,10 @@ def known_notes(
 ) -> list[Observation]:
     """Return the stored notes to show an observer, at most `limit` tokens of them.
 
-    It can replace these and need not write them again. Active and pending notes come in
-    this order: those that share names or words with the messages; those of high
-    priority; plans, which the messages may settle in different words or another language;
-    the newest.
+    It may propose to replace these and need not write them again. Active and pending
+    notes come in this order: those that share names or words with the messages; those
+    of high priority; plans, which the messages may settle in different words or another
+    language; the newest.
     """
     names = Counter(term for m in messages for term in sorted(terms(m.content)))
     user_words: set[str] = set()

@@ -52,10 +52,7 @@ class Forgotten:
     beside: tuple[int, ...]
     """Ids of other observations from emptied messages, which were kept."""
     pending_erasure: bool
-    """True if the bytes could not be cleared out of the file yet (`finish_erasure`).
-
-    Another process is reading the file, or the disk is full or failing.
-    """
+    """True if the bytes could not be cleared out yet (see `purge.finish_erasure`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,7 @@ def replies_revealing(
     texts: Sequence[str],
     said: Sequence[str],
 ) -> list[int]:
-    """Return the ids of replies with a tool round that shows, reveals or states what goes.
+    """Return the ids of replies whose tool rounds show, reveal or state what to forget.
 
     `texts`: what is forgotten. `items`: the same and what it comes from, by reference.
     `said`: the messages it comes from.
@@ -122,7 +122,7 @@ def replies_quoting(
 ) -> list[int]:
     """Return the ids of replies with a tool round that shows an item or quotes a text.
 
-    A quotation is a whole line of a text, or any part of it with a dozen characters.
+    A quotation is a whole line of a text, or a part of at least a dozen characters.
     """
     quoting = set()
     parts: dict[str, set[int]] = defaultdict(set)  # by what may be a quotation
@@ -139,7 +139,8 @@ def replies_quoting(
 
 def _quoted(parts: Set[str], texts: Iterable[str]) -> Iterator[str]:
     """Yield those of the parts that quote a text."""
-    # By their beginnings, to find them fast. A dozen characters are often alike.
+    # By their beginnings, to find them fast. Many parts begin alike, so a long part is
+    # filed under a longer beginning.
     beginning: dict[str, list[str]] = defaultdict(list)
     for part in parts:
         if len(part) >= _MIN_QUOTE:

@@ -61,7 +61,7 @@ def _texts_of(relation: ProposedRelation) -> tuple[str | None, ...]:
 def revert_graph(db: sqlite3.Connection, cycle_id: int) -> int:
     """Revert a graph cycle and return how many relations were deleted.
 
-    The memories it read become unread, and are read again once there is a new one. An
+    The memories it read become unread, and are read again once there are new ones. An
     alias is kept if another memory that has been read contains both names.
     """
     relations = graph.delete_relations_of(db, cycle_id)

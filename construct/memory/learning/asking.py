@@ -26,7 +26,7 @@ async def _ignore_call(_purpose: str) -> None:
 
 @dataclass(slots=True)
 class Account:
-    """The calls made so far for one cycle, and the problems they had."""
+    """The calls made so far for one cycle, and the problems it had."""
 
     purpose: str
     on_call: Callable[[str], Awaitable[None]] = _ignore_call
@@ -72,7 +72,7 @@ def repeats_itself(answer: str) -> str | None:
     """Return why an answer looks like endless repetition, or None if it does not.
 
     An answer repeats itself if a line is longer than `_MAX_LINE_LENGTH`, or if more than
-    40 % of about 50 samples of 200 characters occur again. Mastra's observer samples
+    40% of about 50 samples of 200 characters occur again. Mastra's observer samples
     answers the same way.
     """
     if any(len(line) > _MAX_LINE_LENGTH for line in answer.splitlines()):

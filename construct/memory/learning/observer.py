@@ -199,10 +199,10 @@ async def _observe_part(model: Model, reading: Reading, account: Account) -> Ext
 
 
 async def _attempt_twice(model: Model, reading: Reading, account: Account) -> Extraction | None:
-    """Return the first complete answer of two attempts, or else the second answer.
+    """Return the first complete answer of two attempts, or else the last answer.
 
     If a complete answer is empty although the user names something, the model is asked
-    once more. That does not count as an attempt.
+    once more. The empty answer does not count as an attempt.
     """
     answer, failures, remark = None, 0, ""
     while failures < 2:

@@ -19,7 +19,7 @@ from construct.store.records import Observation
 from construct.vocabulary import Priority, Stance
 
 Said = Mapping[int, tuple[str, int]]
-"""Per observation, when the newest message behind it was said, and that message's id."""
+"""Per observation, when it was last said, and the id of its newest message."""
 
 _NOT_MIXED = {Stance.QUOTED, Stance.HYPOTHETICAL, Stance.INFERRED, Stance.ASSISTANT}
 """If one source of a line has one of these stances, all its sources must have it."""

@@ -1,6 +1,6 @@
 """The reflector: condense observations.
 
-Code checks every change. The verifier checks every change except drops.
+Code checks every change. The verifier also checks a model's changes, except drops.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ INPUT_TOKENS = 16_000
 TARGET = 0.6
 """A reflector is asked to reduce its input to this share of its tokens."""
 _KNOWN_TOKENS = 4_000
-"""Maximum tokens of observations in one call that an earlier reflector has read."""
+"""Maximum tokens of already read observations that join the new ones in one call."""
 _REPLY_TOKENS = 8_192
 _WORD = re.compile(r"\w+")
 
@@ -89,7 +89,7 @@ def choose(
     """
     free = sorted((o for o in active if not o.is_protected), key=lambda o: (o.generation, o.id))
     unread = [o for o in free if (o.committed_at or "") > read_until]
-    chosen = list(_fitting(unread or free, limit)) or free[:1]
+    chosen = list(_fitting(unread or free, limit)) or (unread or free)[:1]
     if unread:
         rest = [o for o in free if (o.committed_at or "") <= read_until]
         size = sum(o.token_count for o in chosen)

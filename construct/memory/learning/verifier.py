@@ -1,6 +1,6 @@
 """The verifier: a separate call of the worker model that checks proposed changes.
 
-It sees only the notes and what is to replace them, not who proposed it or why
+It sees the notes and what is to replace them, but not who proposed it or why
 (docs/memory.md, "What keeps it correct").
 """
 

@@ -1,7 +1,8 @@
 """Compute missing embedding vectors, a few at a time.
 
-A database has vectors of one model only: two programs with different models would keep
-deleting each other's. The first model stays until `construct reindex` chooses another.
+A database gets vectors from one model at a time: two programs with different models
+would keep deleting each other's. The first model stays until `construct reindex` chooses
+another.
 """
 
 import asyncio
@@ -45,7 +46,7 @@ def choose_model(db: sqlite3.Connection, name: str) -> None:
 
 
 def batch(db: sqlite3.Connection, name: str, after: dict[str, int]) -> list[EntryText]:
-    """Return the next entries without a vector, all of one kind; empty when all have one.
+    """Return the next entries without a vector, all of one kind; empty if there are none.
 
     `after`: for each kind, the id after which to look; 0 if it is missing.
     """
@@ -101,8 +102,9 @@ def drop_others(db: sqlite3.Connection, name: str) -> bool:
 async def index_some(database: Store, meaning: Meaning) -> bool:
     """Compute a batch of missing vectors in threads; return whether there may be more to do.
 
-    If none are missing, delete some vectors of other models instead. False if the model
-    does not work. Raises ConstructError if another model has been chosen for the database.
+    Looks only at entries newer than any of their kind with a vector. If it finds none, it
+    deletes some vectors of other models instead. False if the model does not work. Raises
+    ConstructError if another model has been chosen for the database.
     """
     name = meaning.embedder.name
     await database.call(_raise_if_for_another_model, name)

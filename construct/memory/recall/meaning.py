@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_KEPT = 100_000
-"""Newest vectors of each kind that are kept in memory and compared."""
+"""Newest vectors of each kind that are read and compared; later ones are added to them."""
 _BLOCK = 1024
 """Vectors that are compared at once: few enough to fit the CPU cache."""
 # "Anna's" in "Anna's boat"
@@ -66,7 +66,7 @@ class Meaning:
     ) -> "Similarities | None":
         """Return how similar the entries of these kinds are to a text.
 
-        None while there are no vectors, or when the model cannot be loaded.
+        None if this model was never used for the database, or cannot be loaded.
         """
         try:
             model = vectors.model_of(db, self.embedder.name)

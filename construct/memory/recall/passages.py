@@ -1,4 +1,4 @@
-"""Find passages of earlier conversations that bear on the newest message.
+"""Find earlier passages that bear on the newest message.
 
 They are added to the prompt without the model asking for them, and no language model is
 called. A passage must have the rarest word of a sentence in the message, and enough of
@@ -337,7 +337,7 @@ def document_frequency(db: sqlite3.Connection, words: Sequence[str]) -> Document
 def newest_with(
     db: sqlite3.Connection, word: str, frequency: DocumentFrequency
 ) -> dict[str, Sequence[int]]:
-    """Return the newest ids with a word by kind, newest first, `ROWS_READ` of each."""
+    """Return the newest ids with a word by kind, newest first, up to `ROWS_READ` each."""
     remembered = {kind: _newest(db, kind, [word])[word] for kind in _REMEMBERED_KINDS}
     return {"message": frequency.newest[word]} | remembered
 

@@ -64,7 +64,7 @@ class Features(NamedTuple):
     date_nearness: float = 0.0
     """Closeness to a time that the query names."""
     answers_when: float = 0.0
-    """1 if the query asks when and the text mentions a time."""
+    """1 if the query asks when and the entry has a day of its own or mentions a time."""
     follows_question: float = 0.0
     """1 if the turn before it contains a question."""
     is_question: float = 0.0
@@ -312,7 +312,7 @@ def _bm25(candidate: Candidate, prepared: PreparedQuery) -> float:
 
 
 def in_context(entries: Sequence[Entry]) -> list[Candidate]:
-    """Return the entries as candidates, each message with its neighbours in the session."""
+    """Return the searchable entries as candidates, messages with neighbours in the session."""
     candidates = [Candidate(entry) for entry in entries if entry.kind != "message"]
     for turns in _sessions(entries):
         for i, entry in enumerate(turns):

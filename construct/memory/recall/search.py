@@ -171,7 +171,7 @@ def _find(
         respelt = _matching(db, without_pieces, query.respelt, row_counts, filters)
         respelt = _without(respelt, typed)
 
-    # The best of them, judged by their words alone.
+    # The best of them, judged without the turns around them.
     matcher = Matcher(all_words, query.pieces)
     for piece in query.pieces:
         row_counts[piece] = sum(piece in matcher.counts(entry) for entry in typed)
@@ -216,7 +216,7 @@ def _similarities(
 ) -> Similarities | None:
     """Return how similar entries are to a query in meaning, participants' names left out.
 
-    None if there are no vectors, or if the query demands a phrase.
+    None if they cannot be compared, or if the query demands a phrase.
     """
     has_meaning = query.words or query.pieces or query.unknown_count
     if meaning is None or query.phrases or not has_meaning:

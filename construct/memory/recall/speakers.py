@@ -20,7 +20,7 @@ MIN_CALLS = 4
 MIN_CALL_SHARE = 0.25
 """A participant's name addresses somebody in at least this share of the turns with it."""
 ONE_SIDE_SHARE = 0.8
-"""A name is one speaker's if at least this share of the turns that address it are the other's."""
+"""A name is one speaker's if at least this share of the calls by that name are the other's."""
 TURNS_READ = 100
 """Newest turns that are read for each name."""
 CHARACTERS_READ = 4_000
@@ -54,14 +54,14 @@ class Speakers:
     usual_bearer: str | None = None
     """The role that is mostly called by these names, over all conversations.
 
-    It counts in conversations where nobody is addressed by name.
+    It counts in conversations that do not show whose name it is.
     """
 
     def sign(self, entry: Entry) -> float:
         """Return 1 if a participant that the query means said the entry, -1 if not.
 
-        0 if the query means nobody or both, or if the entry is not a message. -0.5 if nobody
-        is addressed by name in the conversation and the speaker usually has the name.
+        0 if the query means nobody or both, or if the entry is not a message. -0.5 if the
+        conversation does not show whose name it is and the speaker usually has the name.
         """
         if entry.role is None or not (self.names or self.role):
             return 0.0

@@ -2,8 +2,8 @@
 
 A misspelt word is one slip away from the word that was meant, or two slips in a long
 word whose beginning is right. The index has only the stems of words
-(language/index_words.py), so their texts are read to learn how they are written. The
-cost does not grow with the database.
+(language/index_words.py), so texts with these stems are read to learn how the words are
+written. The cost does not grow with the database.
 """
 
 import re
@@ -69,8 +69,8 @@ def respell(
     """Return the query without the words that occur nowhere, and their replacements.
 
     `unknown`: the words that occur nowhere. Those with no similar spelling are dropped.
-    Everything else about the query (times, whose words, its meaning) stays. `today` is the
-    day from which "yesterday" is counted.
+    The times that the query names and its meaning stay. `today` is the day from which
+    "yesterday" is counted.
     """
     dropped = [word for word in unknown if not is_cue(word)]
     if not dropped:

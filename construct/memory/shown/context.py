@@ -134,8 +134,8 @@ def block_tokens(block: Block) -> int:
 def block_text(block: Block) -> str:
     """Return a block's text, or what stands for it.
 
-    A tool call's name and input, a file's line, or the JSON of what only its server
-    understands.
+    That is a tool call's name and input, a file's line, or the JSON of what only its
+    server understands.
     """
     match block:
         case Text(text=text) | ToolResult(content=text):

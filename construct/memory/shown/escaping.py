@@ -64,7 +64,8 @@ def escape(text: str) -> str:
 def _escape_line(line: str) -> str:
     """Return a line with a backslash where it begins like an anchor or a note.
 
-    The ignored characters it begins with are scanned only once: there may be thousands.
+    The patterns are matched after the ignored characters it begins with, which may be
+    thousands.
     """
     start = _IGNORED_START.match(line)
     end = start.end() if start else 0

@@ -1,6 +1,6 @@
 """What decides which observations a conversation's model is shown.
 
-A module of its own because every command imports it, and few need `view`.
+A module of its own because most commands import it, and few need `view`.
 """
 
 from dataclasses import dataclass

@@ -77,7 +77,7 @@ def halves(messages: Sequence[Message]) -> list[list[Message]]:
 
 
 def slices(text: str, limit: int) -> list[str]:
-    """Split a text into pieces of at most `limit` tokens, cut between lines or words."""
+    """Split a text into pieces of at most `limit` tokens, between lines or words if possible."""
     pieces = []
     start = 0
     max_bytes = 4 * limit

@@ -146,7 +146,7 @@ def _claude(conversation: _Json) -> ImportedConversation:
 def _branch(conversation: _Json, messages: list[_Json]) -> list[_Json]:
     """Return the messages from the root to the current or newest leaf.
 
-    If they form no tree, return all in order of time.
+    If they form no tree, return all, ordered by time if each has one.
     """
     by_uid = {
         message.get("uuid"): message for message in messages if isinstance(message.get("uuid"), str)

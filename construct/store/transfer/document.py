@@ -22,7 +22,7 @@ Advance = Callable[[int], None]
 _CHUNK_BYTES = 256 << 10
 """How much ijson reads at once. It restarts a string with every chunk, so small ones are slow."""
 _MAX_DEPTH = 1000
-"""The deepest nesting allowed.
+"""About the deepest nesting allowed.
 
 ijson builds the whole path to each value, so its memory grows with the square of the
 depth. Hence `_Source` checks the depth before ijson sees the data.

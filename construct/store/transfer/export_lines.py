@@ -23,7 +23,7 @@ from construct.vocabulary import CycleKind, Replacement, Role
 
 
 class ExportLines:
-    """Stores each line of an export as a row of the scratch database, with its id."""
+    """Stores the lines of an export as rows of the scratch database, with their ids."""
 
     def __init__(self, db: sqlite3.Connection, version: int) -> None:
         self.counts: Counter[str] = Counter()
@@ -31,7 +31,7 @@ class ExportLines:
         self._kinds = kinds_of(version)
         self._newest_message = 0
         self._last_lookup: dict[str, tuple[SqlValue, int | None]] = {}
-        """The last uid of each kind and its id: many lines in a row refer to the same row."""
+        """The last uid of each kind and its id: many consecutive lines refer to the same row."""
         self._forward: list[tuple[int, Kind, Field, SqlValue, str]] = []
         """References to resolve at the end: (line number, kind, field, row id, target uid)."""
 
@@ -96,7 +96,7 @@ class ExportLines:
         return self._kinds[name]
 
     def _check_order(self, row_id: SqlValue) -> None:
-        """Raise ValueError if a message is not newer than those before it."""
+        """Raise ValueError if a message's id is not higher than those before it."""
         assert isinstance(row_id, int)
         if row_id <= self._newest_message:
             raise ValueError("messages must be in the order of their ids")

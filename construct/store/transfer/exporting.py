@@ -1,4 +1,4 @@
-"""Export to a file, which is replaced atomically, or to standard output."""
+"""Export to standard output or to a file; a regular file is replaced atomically."""
 
 import sqlite3
 import sys

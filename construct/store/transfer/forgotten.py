@@ -27,8 +27,8 @@ _ONCE_DELETED = f"""SELECT id FROM scratch.conversations
 
 One that is here again counts while the file still has what was deleted of it.
 
-Earlier versions left tombstones for the messages only. A hand-made file that has got an
-earlier line has another conversation with the same messages.
+Earlier versions left tombstones for the messages only. A line added at the beginning
+of a hand-made conversation changes its uid, but not those of its other messages.
 """
 _IN_DELETED = f"conversation_id IN ({_ONCE_DELETED})"
 
@@ -92,7 +92,8 @@ def find_forgotten(db: sqlite3.Connection) -> None:
 def _strip_deleted(db: sqlite3.Connection) -> None:
     """Remove what may quote deleted words from the rows that come all the same.
 
-    Of conversations that were deleted here, it also removes everything but the messages.
+    Of conversations that were deleted here, it also removes titles, tasks, tool rounds
+    and watermarks, and the links to other conversations and from cycles.
     """
     left_out = f"scratch.observations WHERE id IN ({forgotten_ids('observation')})"
     lost = f"SELECT cycle_id FROM {left_out} UNION SELECT superseded_by FROM {left_out}"

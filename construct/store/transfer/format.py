@@ -1,8 +1,8 @@
 """The format of a JSONL export: the types of line and their fields, for export and import.
 
-References between rows use uids. Ids are exported too, but used only when importing into
-an empty database, so that `memory why 12` means the same after a restore. Every value is
-checked here before it is used in SQL.
+References between rows use uids. Ids are exported too, but kept only when importing
+into an empty database, so that `memory why 12` means the same after a restore. Every
+value is checked here before it is used in SQL.
 """
 
 import base64
@@ -70,7 +70,7 @@ def flag(value: Any) -> int:
 def amount(value: Any) -> float:
     """Return an amount of money."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not 0 <= value <= _MAX_INTEGER:  # which NaN is not, either
+    if not is_number or not 0 <= value <= _MAX_INTEGER:  # NaN fails this too
         raise ValueError("must be a number, 0 or more")
     return float(value)
 
@@ -114,7 +114,7 @@ def one_of(*words: str) -> Check:
 
 
 def _from_json(source: str) -> Any:
-    """Return what the text of a field holds as JSON."""
+    """Parse the JSON that the text of a field holds."""
     try:
         return read_json(source)
     except ValueError:
@@ -454,7 +454,10 @@ KINDS: dict[str, Kind] = {
         ),
     )
 }
-"""The types of line in the order of the file: rows come after those they refer to."""
+"""The types of line in the order of the file.
+
+Rows come after those they refer to, except where `Field.later` is true.
+"""
 KEYED = [kind for kind in KINDS.values() if kind.keyed]
 """The types of line whose rows have a uid."""
 

@@ -12,7 +12,7 @@ from construct.store.messages import message_tokens
 from construct.store.sql import ID_LIST, column, insert, scalar
 
 _MESSAGES_AT_ONCE = 500
-"""Messages held in memory at once, since a conversation may be larger than memory."""
+"""Messages added at once, since a hand-made conversation may be larger than memory."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ class ImportReport:
     observations: int = 0
     memories: int = 0
     known: int = 0
-    """Rows that were already in the database."""
+    """Rows that were already known."""
     left_out: int = 0
     """Rows left out because they depend on something forgotten here."""
     warning: str | None = None
@@ -77,7 +77,7 @@ def import_file(
     """Import a file in one transaction, and complete the search index.
 
     Indexing that an earlier import left unfinished is done first. Raises ConstructError,
-    with nothing changed, if the file cannot be imported.
+    with nothing stored, if the file cannot be imported.
     """
     report = progress or (lambda doing, done, total: None)
     db.execute(f"PRAGMA cache_size = -{scratch.CACHE_KB}")
@@ -140,7 +140,7 @@ class _Reader:
     progress: Progress
     source: str = ""
     known: int = 0
-    """Messages that were skipped because they were already in the database."""
+    """Messages that were skipped because they were already known."""
     warning: str | None = None
 
     def fill(self, file: IO[bytes]) -> None:

@@ -147,7 +147,7 @@ class _Observed:
             self._reached[uid] = list(accumulate((last for _, last in spans), max))
 
     def drop_archived_if_unobserved(self, message: dict[str, Any]) -> None:
-        """Remove `archived` from an unobserved message, because the import decides it."""
+        """Remove `archived` from an unobserved message, as an import sets it anyway."""
         uid, row_id = message["conversation"], message["id"]
         spans = bisect_right(self._spans.get(uid, []), row_id, key=lambda span: span[0])
         is_observed = spans > 0 and self._reached[uid][spans - 1] >= row_id

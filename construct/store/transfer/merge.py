@@ -1,10 +1,10 @@
 """Merges the scratch database (scratch.py) into the main one, in the caller's transaction.
 
-Into an empty database, the rows of an export are copied unchanged, with their ids.
-Otherwise new rows are added after those that are here. A row with a known uid keeps its
-id and its content, and takes over only what has happened to it since, such as that it
-was superseded. A known conversation is continued only if its messages are the same up to
-that point. What was forgotten or deleted here is not imported again.
+In an empty database, the rows of an export keep their ids. Otherwise new rows are added
+after those that are here. A row with a known uid keeps its id and its content, and
+takes over only what has happened to it since, such as that it was superseded. A known
+conversation is continued only if its messages are the same up to that point. What was
+forgotten or deleted here is not imported again.
 
 The table `id_map` maps the ids of the scratch database to those of the main one. For each
 table there is a view such as `messages_mapped`: the rows of the scratch table with the ids
@@ -59,7 +59,7 @@ def merge(db: sqlite3.Connection, *, keep_ids: bool) -> Merged:
     """Add the rows of the scratch database.
 
     `keep_ids` keeps their ids if the main database is empty. Raises RefusedError if a
-    conversation has diverged.
+    conversation has diverged or an invariant would be violated.
     """
     is_empty = not any(exists(db, f"main.{kind.table}") for kind in KEYED)
     newest_before = scalar(db, "SELECT ifnull(max(id), 0) FROM main.messages")
@@ -77,7 +77,7 @@ def merge(db: sqlite3.Connection, *, keep_ids: bool) -> Merged:
     for table in ("messages", "cycles", "observations"):
         new = f"SELECT DISTINCT conversation_id FROM scratch.{table}_mapped WHERE is_new"
         touched.update(column(db, new))
-    touched.discard(None)  # from rows that belong to several conversations
+    touched.discard(None)  # from rows that belong to no single conversation
     _archive_unobserved(db, touched, newest_before)
     db.execute(f"{FILL_FIRST_DATES} AND id IN ({_new('observations')})")
     _refuse_unread(db)
@@ -114,7 +114,7 @@ def _assign_ids(db: sqlite3.Connection, *, keep_ids: bool) -> None:
     )
     for kind in KEYED:
         known = f"SELECT id FROM main.{kind.table} AS h WHERE h.uid = s.uid"
-        if kind.type == "entity" and not keep_ids:  # found by the index of lower(name)
+        if kind.type == "entity" and not keep_ids:  # lower(name) is indexed
             known = f"""SELECT coalesce(({known}), (
                 SELECT min(id) FROM main.entities AS h
                 WHERE lower(h.name) = lower(s.name) AND h.name = s.name AND h.type IS s.type))"""

@@ -19,7 +19,7 @@ from construct.store.transfer.refused import RefusedError
 CACHE_KB = 64_000
 """Page cache during an import.
 
-With SQLite's default of 2 MB, storing hundreds of thousands of messages takes 50 % longer,
+With SQLite's default of 2 MB, storing hundreds of thousands of messages takes 50% longer,
 because of their indexes.
 """
 _TABLES = [*(kind.table for kind in KINDS.values()), "observation_messages", "observation_sources"]

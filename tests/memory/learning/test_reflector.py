@@ -41,6 +41,12 @@ def test_lines_that_cannot_be_shortened_leave_room_for_new_ones() -> None:
     assert ids(choose([*old, *new], "2026-01-15", limit=500)) == [100, 101, 102, 103, 104]
 
 
+def test_a_new_line_that_is_too_long_is_given_alone() -> None:
+    """Each line is given once, although an old one comes before it."""
+    lines = [line(1, "Locker 1", "2026-01-01"), line(2, "Locker 2", "2026-02-01")]
+    assert [o.id for o in choose(lines, "2026-01-15", limit=50)] == [2]
+
+
 def test_when_nothing_is_new_all_is_read_again() -> None:
     """Asked for by hand, say: those condensed least come first."""
     lines = [
