@@ -139,7 +139,7 @@ def test_words_that_a_full_disk_kept_in_the_file_are_not_blamed_on_another_progr
 ) -> None:
     """`forget` says that the bytes are still there and to make room.
 
-    The next command clears them out.
+    A later command clears them out.
     """
     forget = ("memory", "forget", "message:5", "--words", "--yes")
     _, calls = disk.run(copied(lived, tmp_path / "whole"), *forget, fault=Fault())

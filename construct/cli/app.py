@@ -103,7 +103,8 @@ def chat(
     private: Annotated[
         bool,
         typer.Option(
-            "--private", help="Store and learn nothing you say; only the cost is recorded."
+            "--private",
+            help="Store nothing you say and learn nothing from it; only the cost is recorded.",
         ),
     ] = False,
     commands: Annotated[
@@ -266,7 +267,7 @@ def status(
 
 @app.command()
 def compact(context: typer.Context, as_json: Json = False) -> None:
-    """Do the memory work of the conversation you were last in, now.
+    """Do memory work now, in the conversation you were last in.
 
     Observes what is unobserved, replaces messages in the context with observations,
     condenses observations where that makes them shorter, and prints what changed. No

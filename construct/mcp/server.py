@@ -82,7 +82,7 @@ def mcp_server(opened: Opener, allowed: Access) -> MCPServer[Any]:
         ],
         since: Annotated[str | None, Field(description="Earliest day: 2026-03-01, or 30d.")] = None,
         until: Annotated[str | None, Field(description="Latest day.")] = None,
-        limit: Annotated[int, Field(ge=1, le=50, description="Most results.")] = 10,
+        limit: Annotated[int, Field(ge=1, le=50, description="The most results to return.")] = 10,
     ) -> str:
         def search(ctx: Context) -> Answer:
             result = doors.recall(ctx, allowed, query, since=since, until=until, limit=limit)

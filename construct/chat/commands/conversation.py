@@ -41,7 +41,7 @@ async def model_choices(chat: Chat) -> Sequence[Choice]:
 
 @group.command("/new [TITLE]", "begin a conversation", example="/new Garden")
 async def new(chat: Chat, out: Output, argument: str) -> None:
-    """The conversation you leave is observed in the background.
+    """The conversation you leave is observed in the background if enough in it is new.
 
     The new conversation is stored when you say something, or at once with a title.
     """

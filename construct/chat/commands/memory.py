@@ -130,7 +130,7 @@ async def graph(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command(_WHY, "where a memory came from", example="/why 12", choices=why_choices)
 async def why(chat: Chat, out: Output, argument: str) -> None:
-    """Shows the messages a memory came from, word for word, and its history since.
+    """Shows the messages a memory came from (long ones are cut) and its history since.
 
     An ID is 12, message:12 or memory:12. Without one, it explains the memory listed last,
     or the best match of /recall.
