@@ -1,10 +1,10 @@
 """The notebook: replies by fixed rules, used when no model is configured.
 
-A reply quotes up to three relevant earlier messages. If there are none it says "Noted.",
-and after a question also that nothing matches. When asked to forget something, it
-explains how, after the reply to whatever else was said. Only the uids of the quoted
-messages are stored. So the reply's text is never observed, indexed, exported or sent to a
-model, and a forgotten message disappears from it.
+A reply quotes up to three relevant earlier messages. If there are none, it says whether
+the message is kept, and after a question also that nothing matches. When asked to
+forget something, it explains how, after the reply to whatever else was said. Only the
+uids of the quoted messages are stored. So the reply's text is never observed, indexed,
+exported or sent to a model, and a forgotten message disappears from it.
 """
 
 import json
@@ -55,12 +55,13 @@ def relevant_messages(
 ) -> list[Message]:
     """Return up to three earlier messages that are relevant to `text`, best first.
 
-    A request to forget something is not looked at: quoting it would only repeat it.
+    Requests to forget something, and what they are about, are not searched for: the
+    quotes would only repeat what is to be forgotten.
 
-    For a question these are the matches of the whole question or, if there are none,
-    those that share a word with it; other questions are left out. A matching observation
-    counts as a match of the message that it was drawn from. For anything else they are
-    the messages that are relevant enough to be given to a model in the same turn.
+    For a question these are its matches; loose ones only if there are no others and they
+    share a word with it. Other questions are left out. A matching observation counts as
+    a match of the message that it was drawn from. For anything else they are the
+    messages that are relevant enough to be given to a model in the same turn.
     `excluded` are ids of messages to leave out, such as the new message itself. In a new
     conversation with the scope "conversation" there are none.
     """
@@ -126,7 +127,7 @@ def _message_id(db: sqlite3.Connection, hit: Hit, question: str, filters: Filter
 
 
 def _asks(text: str) -> bool:
-    """Return whether a new message asks something: whether its last sentence does."""
+    """Return whether a new message asks something: the last entry of `_questions` decides."""
     return _questions(own_text(text))[-1:] == [True]
 
 
@@ -140,7 +141,7 @@ def _can_answer(text: str) -> bool:
 
 
 def _questions(text: str) -> list[bool]:
-    """Return which sentences of a text are questions, without those like "Thanks!"."""
+    """Return whether each sentence of a text is a question, without those like "Thanks!"."""
     questions = ((is_question(sentence), sentence) for sentence in split_sentences(text))
     return [asks for asks, sentence in questions if asks or is_informative(sentence)]
 
@@ -189,10 +190,10 @@ def stored_reply_text(db: sqlite3.Connection, reply: Message, clock: Clock) -> s
 def reply_text(
     db: sqlite3.Connection, opening: str, quotes: Sequence[Message], question: str, clock: Clock
 ) -> str:
-    """Return the text of a reply: the opening, then each quoted message with its corrections.
+    """Return the text of a reply: an opening, then each quoted message with its corrections.
 
-    If the message asks for something to be forgotten, how to do that comes after it. It
-    comes alone if the message says nothing else and there is nothing to say about keeping.
+    If the message asks for something to be forgotten, an explanation of how to do that
+    follows. It stands alone if the message says nothing else and `opening` is `NOTED`.
     """
     if not any(map(asks_to_forget, split_sentences(own_text(question)))):
         return _reply(db, opening, quotes, question, clock)
@@ -211,7 +212,7 @@ def _reply(
         return f"{opening} {_NOTHING_FOUND}" if _asks(question) else opening
     words: tuple[str, ...] = ()
     pieces: tuple[str, ...] = ()
-    if question.strip():  # it is blank if only a file was sent
+    if question.strip():  # it may be blank: the message can be missing
         query = analyse(question)
         words, pieces = query.words, query.pieces
     is_answer = opening == NOTED and _asks(question)

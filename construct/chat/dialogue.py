@@ -22,7 +22,7 @@ log = logger("chat")
 
 _COMMAND_LINE = re.compile(r"`construct ((?:memory |conversations )?[a-z]+)`")
 _ONLY_IN_A_SHELL = re.compile(r" with -o\b|(?:--model; )?\bin a chat, (?=/)")
-"""Words of errors that a chat leaves out: "Name another file with -o."; "in a chat, /drop"."""
+"""A chat leaves this out of errors: " with -o", and "in a chat, " before a slash command."""
 _SLASH_COMMANDS = {
     "memory list": "memory",
     "memory search": "recall",

@@ -40,7 +40,7 @@ class DayMention:
 
 
 _MAX_CHARACTERS = 1000
-"""Only this many characters of a sentence are read."""
+"""Only this many characters of a sentence are searched for days."""
 _LONGEST_LEAD = 40
 """Characters before a day that are searched for words such as "not" or "to the"."""
 _SPELLED = (
@@ -149,14 +149,14 @@ _ARRANGED = re.compile(
     rf"(?is){_ARRANGING}.*\b(?:for|to|until|till|by)\s+(?:the |this |next )?(?:\w+day,? )?$"
 )
 # "We were invited to dinner on Friday", from the verb on: for these verbs, a purpose before
-# the day is enough. They do not name it as "I moved to Porto on Friday" does.
+# the day is enough to put it ahead. In "I moved to Porto on Friday", it is past.
 _FOR_LATER = re.compile(
     r"(?is)(?:(?:booked|reserved|scheduled|registered|enrolled|invited|agreed|"
     r"signed\s+(?:\w+\s+)?up|(?:bought|got)\s+(?:\w+\s+){0,3}tickets?)\b.*\b(?:for|to)|"
     r"(?:got|gave\s+(?:\w+\s+){0,2}\w+)\s+an\s+appointment)\b"
 )
 _JUST_BEFORE = timedelta(days=90)
-"""A day this recent is the one of this year, on which something was booked."""
+"""A day less than this long ago is the day of the booking, not the day booked."""
 # Where a clause ends; not in "at 9:30"
 _BORDER = re.compile(
     r"(?i)[;,–—]|:(?!\d)|\s-\s|\b(?:and|but|so|because|since|that|which|while|then)\b"
@@ -184,7 +184,7 @@ def mentioned_days(text: str, base: date) -> list[date]:
 
 
 def clauses_naming(day: date, text: str, base: date) -> list[str]:
-    """Return the clauses of a sentence, said on the day `base`, that mention a day.
+    """Return the clauses of a sentence, said on the day `base`, that mention `day`.
 
     "Since today" does not count: it names a beginning.
     """
@@ -240,7 +240,7 @@ def _explains(mention: DayMention, later: DayMention, text: str) -> bool:
 
 
 def _repeats(mention: DayMention, earlier: DayMention, text: str) -> bool:
-    """Return whether a mention stands in brackets after a date: "13 March (Friday)"."""
+    """Return whether a mention is alone in brackets after a date: "13 March (Friday)"."""
     match = _DATE_AND_BRACKETS.match(text, earlier.start) if earlier.rank == 0 else None
     return match is not None and match.start("inside") == mention.start
 
@@ -251,7 +251,7 @@ def _differ_in_year(one: DayMention, other: DayMention) -> bool:
 
 
 def _has_moved(mention: DayMention, later: DayMention, text: str) -> bool:
-    """Return whether a text says that something moved from one day to a later mention's."""
+    """Return whether a text says that something moved from one mention to the later one."""
     between = text[max(mention.start, later.start - _LONGEST_LEAD) : later.start]
     if not _MOVED_TO.search(between):
         return False
@@ -274,7 +274,7 @@ def tenses(text: str) -> list[str]:
 def arranging_words(text: str) -> list[str]:
     """Return the words by which a sentence arranges something, such as "booked" or "moved".
 
-    What is arranged may lie ahead, although the sentence is in the past tense.
+    What is arranged may lie ahead, even if the sentence is in the past tense.
     """
     found = _ARRANGING_WORDS.finditer(text, 0, _MAX_CHARACTERS)
     return [match.group().split()[0] for match in found]
@@ -288,10 +288,10 @@ def _clause(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def is_past(text: str, start: int, end: int, *, has_just_been: bool = False) -> bool:
-    """Return whether the day named at text[start:end] is past, judged by the tense.
+    """Return whether the time named at text[start:end] is past, judged by the tense.
 
-    The nearest verb before it in its clause decides, or else the next one. "I signed up
-    for a course on …" tells of a day ahead, unless the day `has_just_been`.
+    As a rule, the nearest verb before it in its clause decides, or else the next one. "I
+    signed up for a course on …" tells of a day ahead, unless the day `has_just_been`.
     """
     if _ARRANGED.search(text[:start]):
         return False

@@ -1,4 +1,4 @@
-"""Split text into sentences: the writer's own, questions, and those not to be kept."""
+"""Split text into sentences; find the writer's own, questions, and what not to keep."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -33,8 +33,8 @@ _LIST_MARK = re.compile(
     rf"\s*(?!\d+\.\s+(?i:{'|'.join((*MONTHS, *FOREIGN_MONTHS))})\b)"
     r"(?:[-*•+–—]|#{1,6}|\(?\d{1,2}[.)]|[a-z]\))\s+"
 )
-# The end of a sentence, with closing marks: `.`, `?!"`, `.)`, `。」`. It is looked for only at
-# the first of several marks: at each of them, the time would grow with their square.
+# The end of a sentence, with closing marks: `.`, `?!"`, `.)`, `。」`. Of several marks in
+# a row, only the first is tried: trying each takes time quadratic in their number.
 _END = re.compile(r"(?<![.!?…؟])[.!?…؟]+[\"'”’»)\]*_]*(?=\s|$)|[。！？｡।۔]+[\"'”’」』）》]*")
 _QUESTION_MARK = re.compile(r"(?:[?？؟⸮፧՞\u037e]|[α-ωά-ώ];|[吗嗎]|すか|したか)\W*$")
 _FULL_STOP = re.compile(r"[.!。！]\W*$")
@@ -75,7 +75,7 @@ _ASKS_TO_FORGET = re.compile(
     re.IGNORECASE,
 )
 _CLAUSE_END = re.compile(r"([,;:(–—]| - | but )")
-# "On second thought, forget that number, please." has none that say what it is about.
+# "On second thought, forget that number, please." has no word for what it is about.
 _UNINFORMATIVE = SMALL_TALK.union(
     SENTENCE_OPENERS,
     *STOP_WORDS.values(),
@@ -98,9 +98,9 @@ _WRAP_WIDTH = 55
 def is_question(sentence: str) -> bool:
     """Return whether a sentence is a question, in the languages known here.
 
-    It is one if it ends in a question mark, or opens like one and does not go on like a
-    statement. Where this cannot be told, it is none: a question taken for a statement does
-    little harm, but a statement taken for a question would be denied.
+    It is one if it ends like one, or opens like one and does not go on like a statement.
+    If in doubt, the answer is no: a question taken for a statement does little harm, but
+    a statement taken for a question would not count as a fact.
     """
     ending = sentence[-_LONGEST_ENDING:]
     if _QUESTION_MARK.search(ending):
@@ -124,8 +124,8 @@ def _request_in(sentence: str) -> re.Match[str] | None:
 def sentences_to_keep(text: str) -> list[str]:
     """Return the sentences of a text without those that the writer asks not to keep.
 
-    These are each sentence that asks, and those that it refers to: in "My PIN is 1234.
-    Don't save that." both. All others are kept, since nothing else may be lost.
+    Those are the sentences that ask and the ones they refer to: both, in "My PIN is 1234.
+    Don't save that." All others are kept, since nothing else may be lost.
     """
     sentences = split_sentences(text)
     telling = [i for i, sentence in enumerate(sentences) if is_informative(sentence)]
@@ -141,7 +141,7 @@ def _meant(request: re.Match[str], i: int, telling: list[int], count: int) -> It
 
     `telling` are those that say something. "What I said" means all sentences before, "that"
     the nearest of `telling` before. If there is none before, they mean what follows, except
-    in "Forget that". In doubt more is left out, since the writer asked for it.
+    in "Forget that". If in doubt, more is left out, since the writer asked for it.
     """
     before, after = request.string[: request.start()], request.string[request.end() :]
     clause, mark, rest = (*_CLAUSE_END.split(after, maxsplit=1), "", "")[:3]
@@ -162,7 +162,7 @@ def _meant(request: re.Match[str], i: int, telling: list[int], count: int) -> It
 
 
 def is_informative(text: str) -> bool:
-    """Return whether a text has words other than stop words and small talk."""
+    """Return whether a text has words other than stop words, small talk and the like."""
     return not _UNINFORMATIVE.issuperset(words(text))
 
 

@@ -22,7 +22,7 @@ from construct.language.words import CJK, LETTER, SIGN, normal_form, tokens, wor
 _IS_CJK = re.compile(rf"[{CJK}]")
 # "5km", "@ana", "a.b", "C#", "$", "AB-"
 _HAS_SIGN = re.compile(rf"[\d@./#+]|{SIGN}|-\Z")
-# Nearly every note names the user, so this is no term: "user's", Polish "Usera".
+# Nearly every note names the user, so this is not a term: "user's", Polish "Usera".
 _USER = re.compile(r"user(?:\w{1,3}|['’]\w{1,4})?")
 # Text in any pair of quotation marks. An apostrophe inside a word is not one.
 _QUOTED = re.compile(

@@ -35,7 +35,7 @@ A read takes half a millisecond of CPU, whether it brings one word or ten.
 _AT_HAND = 0.002
 """Seconds within which an event that is already in the buffer arrives."""
 _LARGEST_NUMBER = 1 << 53
-"""Larger numbers are ignored: no token count is that large, and SQLite could not store all."""
+"""Larger numbers are ignored: no token count is that large, and some do not fit into SQLite."""
 
 Send = Callable[[bytes], Awaitable["httpx2.Response"]]
 """Sends a body. Returns the response once its headers have arrived."""
@@ -70,7 +70,7 @@ class AnthropicStream:
         await self._words.aclose()
 
     async def _run(self) -> AsyncGenerator[str]:
-        """Yield the text. A failure is final once anything of the reply has arrived."""
+        """Yield the text. A failure is final once a part of the reply has arrived."""
         for attempt in range(RETRIES + 1):
             try:
                 async with aclosing(self._attempt()) as words:

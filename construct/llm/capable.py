@@ -7,9 +7,9 @@ if TYPE_CHECKING:  # imported at startup: keep it light
     from construct.llm.types import Model
 
 FEWEST_PARAMETERS = 4_000_000_000
-# "1.5b" in "qwen2.5:1.5b", "135M" in "SmolLM2-135M", "8x7b" in "mixtral-8x7b". Not one
-# digit before an M, which is a context window ("Instruct-1M"), nor a number after an E or
-# A, which counts effective or active parameters ("E2B", "A3B").
+# "1.5b" in "qwen2.5:1.5b", "135M" in "SmolLM2-135M", "8x7b" in "mixtral-8x7b". A single
+# digit before an M does not count: it is a context window ("Instruct-1M"). Nor does a
+# number after an E or A: it counts effective or active parameters ("E2B", "A3B").
 _SIZE = re.compile(
     r"(?<![a-z0-9.])(?:(\d{1,4})x)?(?:(\d{1,6}(?:\.\d+)?)b|(\d{2,6}(?:\.\d+)?)m)(?![a-z0-9])",
     re.IGNORECASE,

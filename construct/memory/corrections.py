@@ -110,6 +110,7 @@ def _replace(
         committed_at=now if old.committed_at else None,
         origin="user",
         withheld=0,
+        asked_at=old.asked_at if changed.referenced_date == old.referenced_date else None,
     )
     values = new._replace(token_count=line_tokens(new))._asdict()
     del values["id"], values["uid"]
@@ -217,9 +218,9 @@ def _period_meant(old: Observation, content: str, today: date) -> str | None:
 
     That is the old day, month or year, unless the new text names another month or year.
     If the old one is a day or month, "in June" is the next June or the last one,
-    depending on the tense around it. A past time counts only if the text tells of
-    nothing but the past, and not of an arrangement: "booked in January" does not say
-    when a plan is due.
+    depending on the tense around it. A past "in June" or "in 2025" counts only if the
+    text tells of nothing but the past, and not of an arrangement: "booked in January"
+    does not say when a plan is due.
     """
     old_time = old.referenced_date
     months = [month for month in _months_in(content) if month not in _months_in(old.content)]

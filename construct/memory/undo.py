@@ -19,6 +19,7 @@ from construct.memory.shown.view import show_again
 from construct.store import cycles, forget_requests, reverting
 from construct.store.conversations import get_watermarks, set_task_and_response, set_watermark
 from construct.store.database import rehearsal, transaction
+from construct.store.memories import drop_successors
 from construct.store.messages import last_message_id, live_messages
 from construct.store.observations import active_tokens, observations
 from construct.store.records import Cycle, Observation
@@ -140,6 +141,7 @@ def _revert(db: sqlite3.Connection, cycle: Cycle, clock: Clock) -> Undone:
         descent = None if conversation_id is None else reach(db, "conversation", conversation_id)
         base_tokens = active_tokens(db, descent)
     reverting.mark_reverted(db, cycle.id, now, last_message, base_tokens)
+    drop_successors(db, superseded)
     promote(db, clock)
     return Undone(
         cycle=cycles.get_cycle(db, cycle.id),

@@ -121,16 +121,16 @@ def parse_day(text: str, clock: Clock) -> str:
         return days[0].isoformat()
     named = whole_period(_BEFORE_PERIOD.sub("", words), today)
     if named is not None and not named.yearly and named.last >= today:
-        return _stored(named)
+        return _stored(named, today)
     raise UsageError(
         f"Not a date: {words[:40]}\n"
         "Give a day (2026-03-05, friday, in 3 days), a month (2026-03) or a year."
     )
 
 
-def _stored(named: Period) -> str:
-    """Return a month as `2026-03`, a year as `2026`, any other period as its first day."""
+def _stored(named: Period, today: date) -> str:
+    """Return a month as `2026-03`, a year as `2026`, else the first day that is not past."""
     first = named.first
     if named == period(first.year, first.month):
         return first.isoformat()[:7]
-    return first.isoformat()[:4] if named == period(first.year) else first.isoformat()
+    return f"{first.year:04}" if named == period(first.year) else max(first, today).isoformat()

@@ -37,7 +37,7 @@ class Diff:
     """Known only at the first moment, and not replaced at the second."""
     since: datetime
     until: datetime | None = None
-    """None for now."""
+    """None means now."""
     known_before: int = 0
     """How many observations were known at the first moment."""
     known_after: int = 0

@@ -14,7 +14,6 @@ from construct.store.graph import Entity, Relation
 from construct.store.memories import list_memories
 from construct.store.records import Cycle, Memory, Message, Observation
 from construct.store.usage import Spent, UsageLine, spent_by_call, usage_lines
-from construct.vocabulary import CycleStatus
 
 _NO_LIMIT = 1 << 62
 
@@ -34,7 +33,7 @@ class Report:
     sources: tuple[tuple[int, int], ...]
     """Pairs of ids: a reflection and an observation it condenses."""
     replaced: tuple[tuple[int, int], ...]
-    """Pairs of ids: an observation and one that it replaces."""
+    """Pairs of ids: an observation and one that it replaced."""
     message_links: tuple[tuple[int, int], ...]
     """Pairs of ids: an observation and a message it comes from."""
     messages: Mapping[int, Message]
@@ -55,7 +54,8 @@ def report(context: Context) -> Report:
     db = context.db
     with snapshot(db):
         known = provenance.without_reverted(db, [o.id for o in observations.all_observations(db)])
-        ids = {o.id for o in known}
+        by_id = {o.id: o for o in known}
+        ids = by_id.keys()
         entities = graph.entities(db)
         conversations = list_conversations(db)
         all_cycles = {c.id: c for c in cycles.cycles(db, _NO_LIMIT)}
@@ -68,7 +68,7 @@ def report(context: Context) -> Report:
             replaced=tuple(
                 (newer, old)
                 for old, newer, cycle in provenance.replacement_links(db, ids)
-                if old in ids and all_cycles[cycle].status != CycleStatus.REVERTED
+                if old in ids and by_id[old].superseded_by == cycle
             ),
             message_links=tuple(provenance.message_links(db, ids)),
             messages={m.id: m for m in provenance.messages_behind(db, ids)},

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from construct.store.observations import observations
-from construct.store.provenance import messages_behind, with_reflections, with_sources
+from construct.store.provenance import messages_behind, with_origins, with_reflections
 from construct.store.references import replies_to
 from construct.store.sql import ID_LIST, column, insert, json_ids, new_uid
 
@@ -38,12 +38,13 @@ def add(
 ) -> None:
     """Store the requests that a cycle heard, and what has to go along with them.
 
-    An observation takes along its sources, the messages behind all of these, and the
-    reflections made from it in the meantime. A message, named or taken along, takes along
-    its replies. Any of them would bring the forgotten words back.
+    An observation takes along its sources, other versions and repeats, the messages
+    behind all of these, and the reflections made from it in the meantime. A message,
+    named or taken along, takes along its replies. Any of them would bring the forgotten
+    words back.
     """
     named, named_messages = set(observation_ids), set(message_ids)
-    sources = with_sources(db, named)
+    sources = with_origins(db, named)
     reflections = observations(db, sorted(with_reflections(db, named)))
     affected = sources | {o.id for o in reflections if o.state != "superseded"}
     messages = named_messages | {m.id for m in messages_behind(db, sources)}

@@ -10,13 +10,23 @@ having the same `superseded_at`.
 """
 
 import sqlite3
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
 from construct.errors import NotFoundError
 from construct.references import Reference
 from construct.store.forbidden import is_forbidden
 from construct.store.records import Memory, Observation
-from construct.store.sql import columns, exists, first, insert, new_uid, select
+from construct.store.sql import (
+    ID_LIST,
+    columns,
+    exists,
+    first,
+    insert,
+    json_ids,
+    new_uid,
+    select,
+)
 from construct.vocabulary import ItemKind, MemoryOrigin
 
 
@@ -128,6 +138,17 @@ def record_successor(db: sqlite3.Connection, memory_id: int, by: int) -> None:
     db.execute(
         "UPDATE memories SET superseded_by = ? WHERE id = ? AND superseded_at IS NOT NULL",
         (by, memory_id),
+    )
+
+
+def drop_successors(db: sqlite3.Connection, observation_ids: Iterable[int]) -> None:
+    """Drop the successors of memories promoted from observations that are in force again.
+
+    So they are revived, unless another memory says the same.
+    """
+    db.execute(
+        f"UPDATE memories SET superseded_by = NULL WHERE observation_id IN {ID_LIST}",
+        (json_ids(observation_ids),),
     )
 
 

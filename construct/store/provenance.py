@@ -128,7 +128,8 @@ def apply_replacements(db: sqlite3.Connection, committed: Iterable[int], now: st
     """
     pairs = db.execute(
         f"""SELECT r.observation_id, r.replaced_id, r.cycle_id,
-                old.superseded_at IS NULL AND NOT old.pinned AND old.origin <> 'user',
+                old.superseded_at IS NULL AND NOT old.pinned AND old.origin <> 'user'
+                    AND r.cycle_id IN {_NOT_REVERTED},
                 old.committed_at IS NULL
             FROM observation_replaced AS r JOIN observations AS new ON new.id = r.observation_id
             JOIN observations AS old ON old.id = r.replaced_id

@@ -118,7 +118,8 @@ def not_taken_in(
 ) -> dict[int, int]:
     """Return the tokens of the active observations in scope that were not taken in, by id.
 
-    A take-in under another scope does not count: what did not fit then may fit now.
+    A take-in under another scope does not count: what did not fit then may fit now. Nor
+    does it for those pinned since.
     """
     last = scalar(
         db,
@@ -130,10 +131,10 @@ def not_taken_in(
                 AND id NOT IN (SELECT observation_id FROM shown WHERE conversation_id = ?)"""
     values = (*values, conversation_id)
     if last is not None:
-        query += """ AND id IN (SELECT observation_id FROM active_spans WHERE since >= ?)
+        query += """ AND (pinned OR id IN (SELECT observation_id FROM active_spans WHERE since >= ?)
                      AND NOT EXISTS (
                          SELECT 1 FROM active_spans
-                         WHERE observation_id = observations.id AND since < ? AND until >= ?)"""
+                         WHERE observation_id = observations.id AND since < ? AND until >= ?))"""
         values = (*values, last, last, last)
     return dict(db.execute(query, values).fetchall())
 

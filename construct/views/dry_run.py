@@ -8,7 +8,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from construct.memory.learning.proposals import ProposedObservation
-from construct.memory.shown.lines import shown_line
+from construct.memory.shown.lines import readable_line
 from construct.operations.dry_run import DryRun, DryRunPlan
 from construct.store.records import Observation
 from construct.text import one_line
@@ -123,7 +123,7 @@ def _table(rows: Iterable[_Row]) -> Table:
 
 
 def _line(row: _Row) -> Text:
-    line = Text(one_line(shown_line(row.note)), style="" if row.sign == "+" else "dim")
+    line = Text(one_line(readable_line(row.note)), style="" if row.sign == "+" else "dim")
     line.stylize(row.note.priority, 0, 1)
     return line.append(f" (never: {row.never})" if row.never else "")
 

@@ -14,7 +14,7 @@ from construct.clock import Clock
 from construct.language.periods import relative_words
 from construct.memory.graph.reading import Branch
 from construct.memory.graph.reading import Tree as GraphTree
-from construct.memory.shown.lines import SIGNS, shown_line
+from construct.memory.shown.lines import SIGNS, readable_line
 from construct.operations.memory import MemoryList, StoredMemory
 from construct.operations.memory_filter import outcome_unknown
 from construct.store.records import Memory, Message, Observation
@@ -176,7 +176,7 @@ def message_json(m: Message) -> dict[str, Any]:
 def observation_line(o: Observation, today: date) -> str:
     """Return an observation as the model sees it, with its state notes added."""
     marks = state_notes(o, today)
-    return shown_line(o) + (f"  [{', '.join(marks)}]" if marks else "")
+    return readable_line(o) + (f"  [{', '.join(marks)}]" if marks else "")
 
 
 def settled_view(how: Settled, new: Observation, today: date) -> RenderableType:

@@ -155,6 +155,12 @@ def test_moves(planned: Program, day: Sequence[str], date: str) -> None:
     assert (again["id"], "2026-02-21", "outcome unknown") in states(planned)
 
 
+def test_a_plan_moves_into_no_past_day_of_this_week(planned: Program) -> None:
+    """Today is the Sunday of a week that began in February."""
+    new = planned.json("agenda", "moved", "3", "this week")
+    assert (new["id"], "2026-03-01", "today") in states(planned)
+
+
 @pytest.mark.parametrize(
     ("arguments", "status"),
     [

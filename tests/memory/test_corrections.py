@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from construct.errors import ConstructError, NotFoundError, UsageError
-from construct.memory.corrections import edit, pin
+from construct.memory.corrections import edit, move, pin
 from construct.memory.shown.view import current_blocks
 from construct.memory.undo import undo
 from construct.store import cycles
@@ -213,6 +213,19 @@ def _edited_plan(life: Life, was: str, its_day: str, becomes: str) -> Observatio
     fact = replace(stated(was, [said.id]), referenced_date=its_day, stance="planned")
     (old,) = life.observe(here, fact)
     return rows.observation(life.db, edit(life.db, old.id, becomes, life.clock))
+
+
+def test_a_plan_for_another_day_is_asked_about_again(life: Life) -> None:
+    """One whose words alone changed is not."""
+    here = life.talk()
+    said = life.exchange(here, "The dentist is on 3 March")
+    plan = replace(stated("User sees the dentist", [said.id]), referenced_date="2026-03-03")
+    (old,) = life.observe(here, replace(plan, stance="planned"))
+    rows.note_asked(life.db, [old.id], life.tick())
+    same_day = edit(life.db, old.id, "User sees Dr Wu", life.clock)
+    assert rows.observation(life.db, same_day).asked_at
+    moved = move(life.db, same_day, "2026-03-20", life.clock)
+    assert rows.observation(life.db, moved).asked_at is None
 
 
 def test_a_day_that_was_counted_from_then_is_not_counted_from_now(life: Life) -> None:

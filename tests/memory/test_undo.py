@@ -9,11 +9,14 @@ from construct.memory.corrections import edit, pin
 from construct.memory.cycles.commit import StaleError, store_extraction, store_reflection
 from construct.memory.learning.proposals import Extraction
 from construct.memory.learning.reflection_checks import Change, ChangeKind, Reflection
+from construct.memory.promotion import promote
+from construct.memory.shown.forks import fork, inherited_window
 from construct.memory.shown.view import current_blocks
 from construct.memory.undo import newest_cycle, plan_undo, undo
 from construct.store import cycles
 from construct.store import observations as rows
 from construct.store.conversations import get_conversation, get_watermarks
+from construct.store.database import transaction
 from construct.store.memories import get_memory
 from construct.store.messages import last_message_id, live_messages
 from construct.store.records import Watermarks
@@ -223,6 +226,53 @@ def test_memories_go_and_come_back_with_what_they_came_from(life: Life) -> None:
     undo(life.db, life.clock)
     assert life.db.execute(in_force).fetchall() == []
     assert life.db.execute(relation, (memory,)).fetchone()[0] is not None
+
+
+def test_what_was_no_repetition_after_all_has_its_memory_again(life: Life) -> None:
+    """The memory that stood for both is in force all the time."""
+    here = life.talk()
+    ana, anna = (life.learn(here, f"{name} is allergic to nuts") for name in ("Ana", "Anna"))
+    memory = life.promoted(ana)
+    life.reflect(same=[(ana, anna)])
+    with transaction(life.db):
+        promote(life.db, life.clock)
+    undo(life.db, life.clock)
+    in_force = "SELECT content FROM memories WHERE superseded_at IS NULL ORDER BY id"
+    assert life.db.execute(in_force).fetchall() == [(ana.content,), (anna.content,)]
+    relation = "SELECT superseded_at FROM relations WHERE memory_id = ?"
+    assert life.db.execute(relation, (memory,)).fetchall() == [(None,)]
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_an_edit_of_what_replaces_another_is_undone_before_it(life: Life, committed: bool) -> None:
+    """The edit takes over what the pending line is to replace, but was made after it."""
+    here = life.talk()
+    old = life.learn(here, "User lives in Lisbon")
+    said = life.exchange(here, "I live in Porto now.")
+    porto = replace(stated("User lives in Porto", [said.id]), replaces=(old.id,))
+    (new,) = life.observe(here, porto)
+    edit(life.db, new.id, "User lives in Porto with Ana", life.clock)
+    if committed:
+        life.compact(here)
+    assert undo(life.db, life.clock).cycle.kind == "edit"
+    assert life.active() == ["User lives in Porto" if committed else old.content]
+    assert undo(life.db, life.clock).cycle.id == new.cycle_id
+    assert life.active() == [old.content]
+    assert life.broken() == []
+
+
+def test_an_undone_observer_takes_along_empty_runs_in_forks(life: Life) -> None:
+    """The fork shows the messages from before it again, now that their observation is gone."""
+    here = life.talk()
+    fact = life.learn(here, "User is allergic to nuts")
+    there = fork(life.db, here, life.clock)
+    life.exchange(there, "Good morning")
+    life.observe(there)
+    life.compact(there)
+    undone = undo(life.db, life.clock)
+    assert (undone.cycle.id, [c.conversation_id for c in undone.along]) == (fact.cycle_id, [there])
+    inherited = inherited_window(life.db, get_conversation(life.db, there))
+    assert fact.content in [message.content for message in inherited]
 
 
 def test_an_undone_graph_cycle_takes_its_relations_back(life: Life) -> None:

@@ -151,9 +151,9 @@ async def undo(chat: Chat, out: Output, argument: str) -> None:
 
 
 async def ask_about_withheld(chat: Chat, out: Output) -> None:
-    """Ask about each request to forget that the user made in conversation.
+    """Ask about the requests to forget that the user made in conversation.
 
-    Until the user answers, the memories it is about are withheld from the model.
+    Until the user answers, what they are about is withheld from the model.
     """
     if not out.interactive:
         return

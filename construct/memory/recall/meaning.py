@@ -111,7 +111,8 @@ def without_names(text: str, names: Collection[str]) -> str:
         word = re.split("['’]", match[0])[0]
         return "" if fold(word) in names else match[0]
 
-    return " ".join(_WORD.sub(keep, text).split()) or text
+    rest = " ".join(_WORD.sub(keep, text).split())
+    return rest if _WORD.search(rest) else text
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,11 @@ def shown_line(note: Note) -> str:
     return f"{SIGNS[note.priority]} [{_days(note)}] {_fact_and_marks(note)}"
 
 
+def readable_line(note: Note) -> str:
+    """Return the line that the main model is shown, for people: without its escapes."""
+    return unescape(shown_line(note))
+
+
 def plain_line(note: Note) -> str:
     """Return the line without an anchor: `! 2026-01-15 User sees a dentist`."""
     return f"{SIGNS[note.priority]} {_days(note)} {_fact_and_marks(note)}"

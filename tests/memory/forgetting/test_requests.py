@@ -15,6 +15,7 @@ from construct.memory.undo import undo
 from construct.operations.memory import observations_in_scope
 from construct.store import forget_requests
 from construct.store.database import transaction
+from construct.store.observations import active_in_scope
 from construct.store.records import Observation
 from construct.store.search import Filters
 from construct.vocabulary import Scope
@@ -76,6 +77,19 @@ def test_an_edit_of_what_is_withheld_is_shown(life: Life) -> None:
     ask_to_forget(life, here, note)
     edit(life.db, note.id, "User is allergic to walnuts", life.clock)
     assert life.active() == ["User is allergic to walnuts"]
+
+
+def test_what_it_was_edited_from_is_withheld_too(life: Life) -> None:
+    """Undoing the edit does not bring it back, with the asking conversation gone."""
+    there, here = life.talk(), life.talk()
+    note = life.learn(there, PEANUTS)
+    edit(life.db, note.id, "User is allergic to peanuts and soy", life.clock)
+    (edited,) = active_in_scope(life.db, None)
+    ask_to_forget(life, here, edited)
+    delete_conversation(life.db, here, life.clock)
+    undo(life.db, life.clock)
+    assert life.read(note).superseded_at is None
+    assert life.active() == []
 
 
 def test_it_stays_withheld_without_the_conversation_that_asked(life: Life) -> None:

@@ -283,6 +283,7 @@ def test_a_model_that_cannot_be_loaded_is_left_out(
         ("What does Ana's dog eat?", {"ana"}, "What does dog eat?"),
         ("Where is João?", {"joao"}, "Where is ?"),
         ("Ana", {"ana"}, "Ana"),
+        ("Ana?", {"ana"}, "Ana?"),
         ("Where is Anatol?", {"ana"}, "Where is Anatol?"),
     ],
 )

@@ -19,6 +19,7 @@ from construct.memory.shown.lines import (
     phrase,
     plain_line,
     read_notes,
+    readable_line,
     section,
     shown_line,
 )
@@ -63,6 +64,12 @@ def test_what_the_main_model_is_shown(
     assert shown_line(note) == expected
     assert plain_line(note) == expected.replace("[", "").replace("]", "")
     assert anchored_lines("K", [note, note]) == [f"K1 {plain_line(note)}", f"K2 {plain_line(note)}"]
+
+
+def test_people_read_the_words_as_they_were_said() -> None:
+    """Escapes are for models."""
+    note = observation(1, "User wrote a <title> tag")
+    assert shown_line(note) != readable_line(note) == "- [2026-03-01] User wrote a <title> tag"
 
 
 def test_the_tokens_are_those_of_the_line() -> None:

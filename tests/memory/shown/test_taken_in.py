@@ -74,11 +74,15 @@ class Noted(test_whole_life.Player):
         return self.taken[here]
 
     def note_take_in(self, _db: sqlite3.Connection, here: int, _frame: Frame) -> None:
-        """Note that all in scope is taken in, and packed when it is too much."""
+        """Note that all in scope is taken in, and packed when it is too much.
+
+        What is pinned is taken in even if it fell off before.
+        """
         active = self.in_scope(here)
         taken = {i: block for i, block in self.noted(here).items() if i in active}
         last = max(taken.values(), default=0) + 1
-        taken |= {i: last for i in active if i not in taken}
+        new = [i for i, o in active.items() if i not in taken or (o.pinned and not taken[i])]
+        taken |= dict.fromkeys(new, last)
         if sum(active[i].token_count for i, block in taken.items() if block) > self.frame.budget:
             left, last = self.frame.budget * 3 // 4, max(taken.values())
             for o in sorted(active.values(), key=urgency, reverse=True):

@@ -1,5 +1,6 @@
 """A conversation is shown what the file has now, however little is read."""
 
+from construct.memory.corrections import pin
 from construct.memory.shown.frame import Frame
 from construct.memory.shown.view import current_blocks, show_again, take_in
 from construct.store import observations as rows
@@ -26,6 +27,17 @@ def test_what_falls_off_has_no_row(life: Life) -> None:
         assert store.count_shown(life.db, conversation) == (1, len(blocks[0]))
         assert len(blocks[0]) < 12
         assert take_in(life.db, conversation, Frame("user", BUDGET)) == blocks
+
+
+def test_what_is_pinned_after_it_fell_off_is_shown(life: Life) -> None:
+    """From the next compaction on, although there was no room for it before."""
+    here, frame = life.talk(), Frame("user", BUDGET)
+    first = life.learn(here, "Ana has the key", priority="low")
+    for n in range(12):
+        life.learn(here, f"Ana has bicycle {n}")
+    assert first.id not in [o.id for block in take_in(life.db, here, frame) for o in block]
+    pin(life.db, first.id)
+    assert first.id in [o.id for block in take_in(life.db, here, frame) for o in block]
 
 
 def test_another_scope_takes_in_anew(life: Life) -> None:

@@ -82,9 +82,8 @@ def test_what_two_replaced_is_shown_once(life: Life) -> None:
     here = life.talk()
     old, new, other = (life.learn(here, text) for text in ("Old", "New", "Other"))
     with transaction(life.db):
-        for successor in (new, other):
-            pair = [(successor.id, old.id)]
-            provenance.link_replaced(life.db, pair, "outdated", successor.cycle_id)
+        pairs = [(new.id, old.id), (other.id, old.id)]
+        provenance.link_replaced(life.db, pairs, "outdated", new.cycle_id)
         life.db.execute(
             "UPDATE observations SET superseded_at = created_at, superseded_by = ? WHERE id = ?",
             (new.cycle_id, old.id),
