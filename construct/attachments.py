@@ -8,6 +8,7 @@ import os
 import re
 import stat
 import zlib
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -322,7 +323,9 @@ def _packed_pages(packed: bytes, first: int) -> Iterator[int]:
         header = [int(word) for word in packed[: min(first, _MAX_HEADER)].split()]
     except ValueError:
         return
+    # Found once for all objects: in a hostile file, the ranges may overlap.
+    pages = [match.start() for match in _PAGE.finditer(packed)]
     starts = [first + offset for offset in header[1::2]]
     for number, start, end in zip(header[::2], starts, [*starts[1:], len(packed)], strict=False):
-        if _PAGE.search(packed, start, end):
+        if bisect_left(pages, start) < bisect_left(pages, end):
             yield number

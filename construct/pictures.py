@@ -30,7 +30,7 @@ _MAGIC = {
     b"GIF89a": "GIF",
 }
 # A JPEG marker that starts a segment, unlike 00 and D0-D7 inside the picture data.
-_MARKER = re.compile(rb"\xff+([^\x00\xff\xd0-\xd7])", re.S)
+_MARKER = re.compile(rb"\xff([^\x00\xff\xd0-\xd7])", re.S)
 _START_OF_SCAN, _END_OF_IMAGE = 0xDA, 0xD9
 _START_OF_FRAME = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _MAX_SCANS = 32

@@ -7,6 +7,7 @@ in private.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import islice
 
 from construct.clock import from_text, to_text
 from construct.errors import NotFoundError, UsageError
@@ -28,6 +29,8 @@ from construct.store.search import Entry, Filters, results
 from construct.text import shorten
 from construct.vocabulary import ItemKind
 
+_SEARCHED_IF_LIMITED = 200
+"""Results among which a limited client's are looked for: others may rank higher."""
 _PARTS_PER_PAGE = 6
 _MAX_PART_CHARACTERS = 2_000
 _MAX_CLIENT_CHARACTERS = 60
@@ -63,11 +66,16 @@ def recall(
     if not query.strip():
         raise UsageError("Nothing to search for. Give some words.")
     filters = _filters(ctx, allowed, _day(ctx, since), _day(ctx, until))
+    searched = limit if allowed == Access() else max(limit, _SEARCHED_IF_LIMITED)
     result = search_memory(
-        ctx.db, query, filters, limit, today=ctx.clock.today(), meaning=ctx.memory.meaning
+        ctx.db, query, filters, searched, today=ctx.clock.today(), meaning=ctx.memory.meaning
     )
-    hits = [hit for hit in result.hits if _is_allowed(ctx, allowed, (hit.kind, hit.id))]
-    return SearchResult(query, hits, result.respelt)
+    readable = (hit for hit in result.hits if _is_allowed(ctx, allowed, (hit.kind, hit.id)))
+    hits = list(islice(readable, limit))
+    # A respelt word that is only in what the client may not read would reveal it.
+    texts = [hit.text.casefold() for hit in hits]
+    respelt = tuple(r for r in result.respelt if any(r.searched in text for text in texts))
+    return SearchResult(query, hits, respelt if allowed != Access() else result.respelt)
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,6 +189,21 @@ def test_what_a_client_may_not_read_takes_up_no_room(life: Life) -> None:
     assert shown.content == "The quince tree needs water"
 
 
+def test_what_a_client_may_not_read_shows_in_no_search(life: Life) -> None:
+    """It takes up none of the results, and corrects no spelling."""
+    here = life.talk()
+    life.learn(here, "We bought a quince")
+    for number in range(12):
+        life.remember(f"The quince number {number} is called Mirabellum")
+    ctx = context(life.db, life.clock)
+    found = doors.recall(ctx, Access(here), "quince", limit=5)
+    assert {hit.text for hit in found.hits} == {"We bought a quince", "I see."}
+    hidden = doors.recall(ctx, Access(here), "quince mirabelum", limit=5)
+    assert (bool(hidden.hits), hidden.respelt) == (True, ())
+    assert doors.recall(ctx, Access(), "quince mirabelum", limit=5).respelt
+    assert doors.recall(ctx, Access(here), "qunice", limit=5).respelt
+
+
 def test_out_of_reach(life: Life) -> None:
     """Withheld, left-out and rule-made messages can neither be found nor read."""
     here = life.talk()

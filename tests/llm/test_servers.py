@@ -78,6 +78,10 @@ def test_a_chosen_model_is_described() -> None:
         model = describe(server.url, "gemma4:latest", {})
         assert model is not None
         assert (model.source, model.context_window) == ("ollama", 4096)
+        assert model.answers_to("gemma4")
+        untagged = describe(server.url, "gemma4", {})
+        assert untagged is not None
+        assert untagged.is_loaded
         assert describe(server.url, "none", {}) is None
 
 

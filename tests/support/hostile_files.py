@@ -63,6 +63,7 @@ def _pictures() -> Iterator[tuple[str, bytes, str]]:
     yield "profile.png", _png(8, 8, _chunk(b"iCCP", b"a\0\0" + zeros), pixels), "damaged"
     yield "heavy.png", png + bytes(20 * _MEGABYTE), "a picture may be at most 20 MB"
     yield "cut.jpg", jpeg[: len(jpeg) // 2], "damaged"
+    yield "erased.jpg", jpeg[: len(jpeg) // 2] + b"\xff" * _MEGABYTE, "damaged"
     yield "magic.jpg", b"\xff\xd8\xff\xe0" + b"garbage" * 50, "damaged"
     yield "bomb.jpg", jpeg[:size] + b"\xff\xff\xff\xff" + jpeg[size + 4 :], "50 megapixels"
     yield "scans.jpg", jpeg[:scan] + jpeg[scan : scan + 14] * 500 + jpeg[scan:], "damaged"
@@ -103,9 +104,19 @@ def _pdfs() -> Iterator[tuple[str, bytes, str]]:
     yield "magic.pdf", b"%PDF-1.7\n%%EOF", "no page"
     yield "bomb.pdf", pdf_of({1: bomb}), "no page"
     yield "header.pdf", pdf_of({1: packed.replace(b"/First ", b"/First 9999")}), "no page"
+    yield "overlaps.pdf", pdf_of({1: _overlaps()}), "no page"
     yield "objects.pdf", b"%PDF-1.4\n" + b"1 0 obj " * 600_000 + b"%%EOF", "no page"
     yield "numbers.pdf", b"%PDF-1.4\n" + b"1 " * 2_500_000 + b"%%EOF", "no page"
     yield "heavy.pdf", one + b"%" * 5 * _MEGABYTE, "a PDF may be at most 5 MB"
+
+
+def _overlaps() -> bytes:
+    """Return a stream whose table says of many objects that each is the whole stream."""
+    size = 8 * _MEGABYTE
+    table = b"1 0 2 %d " % size * 8_000
+    packed = zlib.compress(table + b"/" * size)
+    head = b"<</Type/ObjStm/N 16000/First %d/Filter/FlateDecode>>\nstream\n" % len(table)
+    return head + packed + b"\nendstream"
 
 
 def _texts() -> Iterator[tuple[str, bytes, str]]:

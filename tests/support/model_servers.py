@@ -83,7 +83,8 @@ def ollama(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """
 
     def show(body: Any) -> Any:
-        model = models.get(body.get("model"))
+        name = body.get("model")
+        model = models.get(name) or models.get(f"{name}:latest")
         if model is None:
             return 404
         parameters = "temperature 0.7"

@@ -52,14 +52,15 @@ def _loaded(ask: Ask) -> dict[str, int | None]:
 
 def _described(base_url: str, name: str, shown: Any, loaded: dict[str, int | None]) -> FoundModel:
     capabilities = at(shown, "capabilities")
+    in_full = name if name in loaded else f"{name}:latest"
     return FoundModel(
         name,
         base_url,
         _SOURCE,
-        loaded.get(name) or _configured_window(shown),
+        loaded.get(in_full) or _configured_window(shown),
         "vision" in capabilities if isinstance(capabilities, list) else None,
         parameters_in(str(at(shown, "details", "parameter_size") or "")) or parameters_in(name),
-        is_loaded=name in loaded,
+        is_loaded=in_full in loaded,
     )
 
 

@@ -28,8 +28,11 @@ class FoundModel:
     is_loaded: bool = False
 
     def answers_to(self, name: str) -> bool:
-        """Return whether a name refers to this model; llama.cpp's names are file paths."""
-        return name in {self.name, self.name.rpartition("/")[2]}
+        """Return whether a name refers to this model.
+
+        llama.cpp's names are file paths. In Ollama's, the tag `latest` may be left out.
+        """
+        return not {name, f"{name}:latest"}.isdisjoint({self.name, self.name.rpartition("/")[2]})
 
 
 class Ask(Protocol):
