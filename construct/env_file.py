@@ -50,7 +50,12 @@ def read_env_file(path: Path) -> EnvFile:
         raise UsageError(
             f"{path} cannot be read: {error.strerror or error}. Correct or remove it."
         ) from error
-    text = _text(content, path)
+    try:
+        text = _text(content, path)
+    except UsageError:
+        text = content.decode("utf-8", "replace")
+        if path.name != ".env" or _OUR_NAME.search(text):
+            raise  # else it is another program's, in another encoding
     from hashlib import sha256
 
     from dotenv.parser import parse_stream

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from construct.clock import to_text
+from construct.store import cycles, forget_requests
 from construct.store.conversations import create_conversation, set_watermark
+from construct.store.database import transaction
 from construct.store.memories import list_memories
 from construct.store.messages import NewMessage, add_message, exclude_from_requests, messages_of
 from construct.turn import Delta, ToolCalled
@@ -302,6 +304,27 @@ async def test_a_broken_second_round_keeps_the_first(tmp_path: Path, api: FakeAp
         assert result.error is not None or result.complete
         assert (await t.say("And now?")).complete
     assert {r.status for r in api.of("chat") if r.status} <= {200}
+
+
+async def test_what_is_to_be_forgotten_is_given_to_no_model(tmp_path: Path, api: FakeApi) -> None:
+    """Not even while its own conversation still has it in its window."""
+    async with talking(tmp_path, api, CONSTRUCT_OBSERVER_THRESHOLD="1") as t:
+        await t.say("My sister Zenobia lives in Trieste.")
+        await t.companion.worker.run_now(t.id)
+
+        def ask_to_forget(db: sqlite3.Connection) -> None:
+            with transaction(db):
+                cycle = cycles.start_cycle(db, "observer", t.id, "2026-03-01", span=(1, 2))
+                assert cycle is not None
+                cycles.finish_cycle(db, cycle, "succeeded", "2026-03-01")
+                forget_requests.add(db, cycle, [1], [])
+                forget_requests.withhold_committed(db, t.id, "2026-03-01")
+
+        await t.companion.store.call(ask_to_forget)
+        for tool in (call("source", observation=1), call("recall", query="Zenobia")):
+            api.enqueue("chat", tool, "I do not know.")
+            await t.say("Where from?")
+            assert "Trieste" not in last_result(api)
 
 
 async def test_source_leaves_out_what_was_dropped(tmp_path: Path, api: FakeApi) -> None:

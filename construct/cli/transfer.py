@@ -14,6 +14,10 @@ from construct.errors import UsageError
 transfer = typer.Typer()
 
 
+def _stopped(target: Path | None) -> str:
+    return "Stopped. " + ("No file was written." if target else "The output is incomplete.")
+
+
 def _formats(incomplete: str) -> list[str]:
     from construct.operations.transfer import FORMATS
 
@@ -50,7 +54,7 @@ def export(
     from construct.operations import transfer as operations
 
     target = _target(output)
-    with environment(context).reading() as ctx:
+    with environment(context).reading() as ctx, interruptible(lambda: _stopped(target)):
         operations.export(ctx, file_format, target, sys.stdout, force=force)
     if target is not None:
         complain(f"Written: {target}")
@@ -110,7 +114,7 @@ def report(context: typer.Context, output: Output = None, force: Force = False) 
             "The report is a page for a browser.\nName a file with -o (`-o -`: standard output)."
         )
     target = _target(output)
-    with environment(context).reading() as ctx:
+    with environment(context).reading() as ctx, interruptible(lambda: _stopped(target)):
         html = page(read_report(ctx), ctx.clock)
         if target is None:
             _print_page(html)

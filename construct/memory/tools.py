@@ -19,6 +19,7 @@ from construct.memory.shown.escaping import escape, inline
 from construct.memory.shown.forks import reach
 from construct.store import search_index
 from construct.store.database import transaction
+from construct.store.forget_requests import messages_to_forget
 from construct.store.in_thread import Store
 from construct.store.records import Message
 from construct.store.reply_context import ContextItem
@@ -254,8 +255,11 @@ def _hit_line(hit: Hit) -> str:
 
 
 def _messages_behind(db: sqlite3.Connection, observation_id: int) -> list[Message]:
+    to_forget = messages_to_forget(db)
     return [
-        m for m in trace_observation(db, observation_id).messages if not (m.withheld or m.left_out)
+        m
+        for m in trace_observation(db, observation_id).messages
+        if not (m.withheld or m.left_out or m.id in to_forget)
     ]
 
 

@@ -222,8 +222,8 @@ async def save(
     make_folder(path.parent)
     changes: dict[str, str | None]
     if choice.is_model_only:
-        others = settings.setup_names - {"CONSTRUCT_MODEL"}
-        changes = {**choice.settings, WRITTEN_BY_SETUP: ",".join(sorted(others)) or None}
+        removed = dict.fromkeys(sorted(settings.setup_names))
+        changes = {**removed, **choice.settings, WRITTEN_BY_SETUP: None}
     else:
         replaced = {*settings.setup_names, "CONSTRUCT_PROVIDER", "CONSTRUCT_MODEL"}
         removed = dict.fromkeys(sorted(replaced - choice.settings.keys()))

@@ -1,17 +1,16 @@
 """The backlog: imported messages that no observer has read yet.
 
-They arrive archived. Those above their conversation's `observed` watermark are
-unarchived when it is their turn, and observed like any others. If the conversation has
-gone on in the meantime, the watermark may have passed them: then they stay archived,
-are in no window, and are read by cycles that move no watermark. Such a cycle can be
-recognised by having only archived messages in its range.
+They arrive archived. When it is their turn, they are unarchived, a batch at a time, and
+observed like any others. If the conversation has gone on in the meantime, those before
+its newest unarchived message stay archived: they are in no window, and are read by
+cycles that move no watermark. Such a cycle can be recognised by having only archived
+messages in its range.
 """
 
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from construct.store.conversations import get_watermarks
 from construct.store.messages import LAST
 from construct.store.records import Message
 from construct.store.sql import ID_LIST, column, columns, json_ids, scalar, select
@@ -59,6 +58,9 @@ WITH scope AS (
     SELECT * FROM unobserved UNION ALL SELECT * FROM stopped
 )
 """
+_NEWEST_LIVE = """ifnull((
+    SELECT max(id) FROM messages WHERE conversation_id = :to AND archived = 0), 0)"""
+"""SQL: the id of a conversation's newest message that is not archived, or 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,29 +91,33 @@ def count_unobserved(db: sqlite3.Connection, conversation_id: int | None = None)
     return scalar(db, f"{_WAITING} SELECT count(*) FROM waiting", scope)
 
 
-def unobserved_below_mark(db: sqlite3.Connection, conversation_id: int) -> list[Message]:
-    """Return the oldest unobserved messages below the `observed` watermark, at most a batch.
+def unobserved_in_between(db: sqlite3.Connection, conversation_id: int) -> list[Message]:
+    """Return the oldest unobserved messages that stay archived, at most a batch.
 
     They end before the next message that is not archived.
     """
     rows = db.execute(
         f"""{_WAITING} SELECT {columns(Message, "m")} FROM unobserved
             JOIN messages AS m ON m.id = unobserved.id
-            WHERE m.id <= :observed AND m.id < ifnull((
+            WHERE m.id < {_NEWEST_LIVE} AND m.id < ifnull((
                 SELECT min(id) FROM messages WHERE conversation_id = :to AND archived = 0 AND id > (
                     SELECT min(id) FROM unobserved)), 1 << 62)
             ORDER BY m.id LIMIT {_BATCH_LIMIT}""",
-        {**_only(conversation_id), "observed": get_watermarks(db, conversation_id).observed},
+        _only(conversation_id),
     )
     return [Message(*row) for row in rows]
 
 
-def unobserved_above_mark(db: sqlite3.Connection, conversation_id: int) -> list[int]:
-    """Return the ids of the unobserved messages above the `observed` watermark, oldest first."""
+def unobserved_at_end(db: sqlite3.Connection, conversation_id: int) -> list[int]:
+    """Return the ids of the other unobserved imported messages, oldest first.
+
+    Some may be unarchived already.
+    """
     return column(
         db,
-        f"{_WAITING} SELECT id FROM waiting WHERE id > :observed ORDER BY id",
-        {**_only(conversation_id), "observed": get_watermarks(db, conversation_id).observed},
+        f"""{_WAITING} SELECT id FROM stopped
+            UNION SELECT id FROM unobserved WHERE id > {_NEWEST_LIVE} ORDER BY id""",
+        _only(conversation_id),
     )
 
 
@@ -119,12 +125,6 @@ def first_messages(db: sqlite3.Connection, ids: Sequence[int]) -> list[Message]:
     """Return the first messages of a sorted list of ids, at most a batch."""
     source = f"messages WHERE id IN {ID_LIST} ORDER BY id"
     return select(db, Message, source, (json_ids(ids[:_BATCH_LIMIT]),))
-
-
-def count_messages_from(db: sqlite3.Connection, conversation_id: int, message_id: int) -> int:
-    """Return how many messages a conversation has from `message_id` onwards."""
-    query = "SELECT count(*) FROM messages WHERE conversation_id = ? AND id >= ?"
-    return scalar(db, query, (conversation_id, message_id))
 
 
 def unarchive(db: sqlite3.Connection, ids: Sequence[int]) -> None:

@@ -20,6 +20,12 @@ The model declined to answer, or the user dropped the turn. Both the user's mess
 any part of a reply are marked.
 """
 LEFT_OUT_SQL = f"(stop_reason IS NOT NULL AND stop_reason IN ('{REFUSED}', '{DROPPED}'))"
+TO_FORGET_SQL = """(SELECT message_id FROM forget_requests
+    WHERE message_id IS NOT NULL AND withheld_at IS NOT NULL)"""
+"""SQL for the right side of `IN`: the messages that the user asked to forget.
+
+Recall does not give them to a model. They are withheld once they have left their window.
+"""
 NOTEBOOK_SQL = "(ifnull(blocks, '') LIKE '{%' AND content = '')"
 """SQL condition on `messages`: a notebook's reply, which no model is sent."""
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from construct.store.messages import message_tokens
-from construct.store.records import Message
+from construct.store.records import LEFT_OUT_SQL, Message
 from construct.store.sql import ID_LIST, column, json_ids, select
 
 
@@ -34,7 +34,9 @@ class CycleNotes(NamedTuple):
 def replies_to(db: sqlite3.Connection, message_ids: Iterable[int]) -> list[Message]:
     """Return the replies to these messages: those before the user's next message.
 
-    The messages themselves are never included.
+    A next message that is left out of requests does not count, since `/retry` may have
+    asked for another reply to the one before it. The messages themselves are never
+    included.
     """
     ids = json_ids(message_ids)
     # CROSS JOIN makes SQLite begin with these few messages.
@@ -45,7 +47,8 @@ def replies_to(db: sqlite3.Connection, message_ids: Iterable[int]) -> list[Messa
             AND reply.id > question.id AND reply.id < ifnull((
                 SELECT next.id FROM messages AS next
                 WHERE next.conversation_id = question.conversation_id AND next.role = 'user'
-                AND next.id > question.id ORDER BY next.id LIMIT 1), 1 << 62)
+                AND next.id > question.id AND NOT {LEFT_OUT_SQL}
+                ORDER BY next.id LIMIT 1), 1 << 62)
         WHERE reply.role = 'assistant' AND reply.id NOT IN {ID_LIST}) ORDER BY id"""
     return select(db, Message, source, (ids, ids))
 

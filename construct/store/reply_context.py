@@ -5,13 +5,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from construct.store.messages import LAST
+from construct.store.records import TO_FORGET_SQL
 from construct.store.sql import exists, scalar
 
 _STILL_AVAILABLE = {
     "observation": "observations WHERE id = ? AND withheld = 0",
     "memory": """memories AS m LEFT JOIN observations AS o ON o.id = m.observation_id
         WHERE m.id = ? AND o.withheld IS NOT 1""",
-    "message": "messages WHERE id = ? AND withheld = 0",
+    "message": f"messages WHERE id = ? AND withheld = 0 AND id NOT IN {TO_FORGET_SQL}",
 }
 
 

@@ -43,8 +43,8 @@ def built_on(db: sqlite3.Connection, cycle: Cycle, *, moved_marks: bool) -> list
     """Return the successful cycles that depend on a cycle, the last finished first.
 
     They superseded or used its observations. If it moved watermarks, its conversation's
-    observer cycles over later messages depend on it too, and later ones in forks, which
-    no longer show the messages from before the fork.
+    observer cycles over later messages depend on it too, and those of its forks: once
+    compacted, a fork no longer shows the messages from before it.
     """
     made_ids = "SELECT id FROM observations WHERE cycle_id = :id"
     source = f"""cycles WHERE status = 'succeeded' AND id <> :id AND (
@@ -55,7 +55,7 @@ def built_on(db: sqlite3.Connection, cycle: Cycle, *, moved_marks: bool) -> list
             SELECT cycle_id FROM observation_replaced WHERE observation_id IN ({made_ids}))
         OR kind = 'observer' AND :kind = 'observer' AND :last IS NOT NULL AND (
             conversation_id = :conversation_id AND first_message_id > :last
-            OR id > :id AND conversation_id IN (
+            OR conversation_id IN (
                 SELECT id FROM conversations
                 WHERE parent_id = :conversation_id AND forked_at_message_id >= :first_message_id)))
         ORDER BY finished_at DESC, id DESC"""

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from construct.clock import to_text
 from construct.store.dates import FIRST_DAY_SQL, LAST_DAY_SQL
 from construct.store.observations import in_descent
-from construct.store.records import LEFT_OUT_SQL, REMOVED, Descent
+from construct.store.records import LEFT_OUT_SQL, REMOVED, TO_FORGET_SQL, Descent
 from construct.store.sql import ID_LIST, column, json_ids, scalar
 from construct.vocabulary import ItemKind
 
@@ -47,7 +47,11 @@ class Filters:
     zone: tzinfo | None = None
     """The user's time zone, None for the system's."""
     for_model: bool = False
-    """Whether the results go to a model. Then messages left out of requests are not found."""
+    """Whether the results go to a model.
+
+    Then messages that are left out of requests, or that the user asked to forget, are not
+    found.
+    """
 
     def kinds(self) -> tuple[str, ...]:
         """Return the kinds to search. With a role it is messages only, as nothing else has one."""
@@ -350,7 +354,7 @@ def _in_force(kind: str, filters: Filters) -> Iterator[_Condition]:
     if kind == ItemKind.MESSAGE:
         yield _IS_SEARCHABLE_MESSAGE, ()
         if filters.for_model:
-            yield f"NOT {LEFT_OUT_SQL}", ()
+            yield f"NOT {LEFT_OUT_SQL} AND m.id NOT IN {TO_FORGET_SQL}", ()
     if kind == ItemKind.OBSERVATION:
         yield "c.status <> 'reverted' AND m.withheld = 0", ()
     if kind == ItemKind.MEMORY:

@@ -75,6 +75,19 @@ def test_observing_whose_terminal_is_closed(program: Program, api: FakeApi) -> N
     assert program.json("observe", "--yes")["messages_left"] == 0
 
 
+def test_an_export_whose_terminal_is_closed(program: Program) -> None:
+    """It leaves no copy of what was said."""
+    (program.folder / "talk.jsonl").write_text(TALK * 2_000)
+    program.run("import", "talk.jsonl")
+
+    def is_writing(_: str) -> bool:
+        return any(program.folder.glob(".construct-*"))
+
+    done = program.signalled(signal.SIGHUP, is_writing, "export", "-o", "all.jsonl")
+    assert (done.returncode, done.stderr) == (129, "Stopped. No file was written.\n")
+    assert not [*program.folder.glob(".construct-*"), *program.folder.glob("all.jsonl")]
+
+
 def test_search_says_what_is_not_in_the_index_yet(
     half: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:

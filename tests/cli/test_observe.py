@@ -10,7 +10,8 @@ import pytest
 
 from construct.cli.progress import progress_bar
 from construct.store import cycles
-from construct.store.conversations import get_watermarks, note_request
+from construct.store.backlog import count_unobserved
+from construct.store.conversations import note_request
 from construct.store.database import open_database
 from construct.store.messages import NewMessage, add_message, messages_of, prompt_history
 from tests.support.emulator import Emulator
@@ -156,11 +157,14 @@ def test_options_that_do_not_go_together(
 
 
 def test_a_talk_that_went_on_is_observed_whole(past: Program, api: FakeApi, tmp_path: Path) -> None:
-    """Imported turns below newer ones are observed in their order, and each once."""
+    """Imported turns below newer ones are observed in their order, and each once.
+
+    The newer ones are observed when that is due.
+    """
     past.run("ask", "--conversation", "1", "What was that again?", "--no-wait")
     assert past.json("observe", "--yes")["messages"] == 12
     assert past.json("doctor")["ok"] is True
-    assert past.json("status")["messages"]["unobserved"] == 0
+    assert past.json("status")["messages"]["unobserved"] == 2
 
 
 @pytest.fixture
@@ -197,20 +201,23 @@ def test_a_talk_that_goes_on_meanwhile_is_observed_whole(long: Program, api: Fak
     done = long.json("observe", "--yes")
     assert (done["messages"], done["messages_left"]) == (3, 0)
     with closing(open_database(long.db)) as db:
-        assert get_watermarks(db, 1).observed >= 3
-        assert not any(m.archived for m in messages_of(db, 1))
+        assert count_unobserved(db, 1) == 0
+        assert [m.archived for m in messages_of(db, 1)] == [0, 0, 1, 0]
     assert long.json("doctor")["ok"] is True
 
 
-def test_money_spent_is_no_failure(long: Program) -> None:
-    """A talk that went on is read to its end; it says by what means, and why."""
-    long.run("ask", "--conversation", "1", "And then?", "--no-wait")
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_what_the_budget_does_not_pay_for_is_left(
+    long: Program, api: FakeApi, goes_on: bool
+) -> None:
+    """It waits for the next call, which reads it with a model too."""
+    if goes_on:
+        long.run("ask", "--conversation", "1", "And then?", "--no-wait")
     done = long.json("observe", "--budget", "0.0001", "--yes")
-    assert done["messages_left"] == 0
-    assert (
-        done["stopped"]
-        == "the spending limit was reached, so the last messages were read without a model"
-    )
+    assert (done["messages"], done["messages_left"]) == (1, 2)
+    assert done["stopped"].startswith("the spending limit was reached. Pass a higher --budget")
+    assert long.json("observe", "--yes")["messages"] == 2
+    assert len(api.of("observer")) == 3
 
 
 def test_what_another_process_observes_is_left_to_it(past: Program, api: FakeApi) -> None:

@@ -120,6 +120,17 @@ def test_another_model_counts_beside_credentials_in_the_environment(
     assert "CONSTRUCT_MODEL in the environment, .env or config.env takes precedence" in done.stdout
 
 
+def test_such_a_model_is_not_asked_of_the_server_chosen_before(
+    program: Program, api: FakeApi
+) -> None:
+    """Without the credentials from the environment, nothing is chosen any more."""
+    api.enqueue("chat", "Hello!", "Hello!")
+    program.run("setup", "--server", api.url, "--use", "small", "--key", "-", stdin="sk")
+    mine = {"ANTHROPIC_BASE_URL": api.url, "ANTHROPIC_API_KEY": "sk-env"}
+    assert program.run("setup", "--use", "claude-sonnet-5-5", more=mine).returncode == 0
+    assert program.json("status")["provider"] == "notebook"
+
+
 @pytest.mark.parametrize(
     ("name", "value", "overrides"),
     [

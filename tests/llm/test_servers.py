@@ -74,6 +74,10 @@ def test_a_chosen_model_is_described() -> None:
         model = describe(server.url, "pixtral", {})
         assert model is not None
         assert (model.context_window, model.vision) == (8192, True)
+    with ModelServer(llamacpp("/models/qwen.gguf", 4096)) as server:
+        model = describe(server.url, "qwen.gguf", {})
+        assert model is not None
+        assert model.context_window == 4096
     with ModelServer(OLLAMA) as server:
         model = describe(server.url, "gemma4:latest", {})
         assert model is not None
@@ -87,12 +91,14 @@ def test_a_chosen_model_is_described() -> None:
 
 def test_any_other_server_lists_its_models() -> None:
     """In its order, with the key it was given, and with windows where it says them."""
-    answers = {"GET /v1/models": {"data": [{"id": "b", "max_input_tokens": 9000}, {"id": "a"}]}}
+    listed = [{"id": "b", "max_input_tokens": 9000}, {"id": "a"}, {"id": "c", "context_length": 9}]
+    answers = {"GET /v1/models": {"data": listed}}
     with ModelServer(answers) as server:
         found = list_models(server.url, {"Authorization": "Bearer k"})
     assert [(m.name, m.context_window, m.source) for m in found] == [
         ("b", 9000, "server"),
         ("a", None, "server"),
+        ("c", 9, "server"),
     ]
     assert [headers["Authorization"] for headers in server.headers] == ["Bearer k"]
 

@@ -261,6 +261,22 @@ def test_an_edit_of_what_replaces_another_is_undone_before_it(life: Life, commit
     assert life.broken() == []
 
 
+def test_what_a_fork_observed_before_is_undone_first(life: Life) -> None:
+    """Else the fork, once compacted, showed neither the parent's words nor a note of them."""
+    here = life.talk()
+    said = life.exchange(here, "I am allergic to nuts")
+    there = fork(life.db, here, life.clock)
+    more = life.exchange(there, "I have a cat")
+    life.observe(there, ("User has a cat", [more]))
+    life.observe(here, ("User is allergic to nuts", [said]))
+    life.compact(here)
+    life.compact(there)
+    assert undo(life.db, life.clock).cycle.conversation_id == there
+    assert undo(life.db, life.clock).cycle.conversation_id == here
+    inherited = inherited_window(life.db, get_conversation(life.db, there))
+    assert said.content in [message.content for message in inherited]
+
+
 def test_an_undone_observer_takes_along_empty_runs_in_forks(life: Life) -> None:
     """The fork shows the messages from before it again, now that their observation is gone."""
     here = life.talk()

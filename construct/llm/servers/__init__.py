@@ -50,7 +50,8 @@ def describe(base_url: str, name: str, headers: Mapping[str, str]) -> FoundModel
     kind = _kind_at(ask)
     if kind.describe is not None:
         return kind.describe(ask, base_url, name)
-    return next((model for model in kind.find(ask, base_url) or [] if model.name == name), None)
+    found = kind.find(ask, base_url) or []
+    return next((model for model in found if model.answers_to(name)), None)
 
 
 def list_models(base_url: str, headers: Mapping[str, str]) -> list[FoundModel]:

@@ -53,16 +53,14 @@ class Revived:
 
 
 def revive(db: sqlite3.Connection, conversation_id: int, limit: int) -> Revived | None:
-    """Unarchive the oldest messages of a backlog, about `limit` tokens, so they are due.
+    """Unarchive the oldest messages at the end of a conversation, about `limit` tokens.
 
-    If the conversation has gone on since the import, all are unarchived at once: a batch
-    of the observer must not skip messages that are still archived.
+    So they are due. None if there are none: if the conversation has gone on since the
+    import, its messages stay archived.
     """
-    waiting = backlog.unobserved_above_mark(db, conversation_id)
+    waiting = backlog.unobserved_at_end(db, conversation_id)
     if not waiting:
         return None
-    chosen = waiting
-    if backlog.count_messages_from(db, conversation_id, waiting[0]) == len(waiting):
-        chosen = [m.id for m in batches(backlog.first_messages(db, waiting), limit)[0]]
+    chosen = [m.id for m in batches(backlog.first_messages(db, waiting), limit)[0]]
     backlog.unarchive(db, chosen)
     return Revived(len(chosen), LAST if len(chosen) == len(waiting) else chosen[-1])

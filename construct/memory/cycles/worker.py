@@ -118,12 +118,12 @@ class MemoryWorker:
         return made
 
     async def catch_up_passed(self, conversation_id: int) -> int | None:
-        """Observe a batch of imported messages older than the newest observed message.
+        """Observe a batch of imported messages, if their conversation has gone on since.
 
         Returns the number of new observations, or None if nothing could be observed.
         """
         async with self._turn:
-            made = await self._observe(conversation_id, backlog.unobserved_below_mark)
+            made = await self._observe(conversation_id, backlog.unobserved_in_between)
             if made is not None:
                 await self._do_due(conversation_id, {WorkKind.OBSERVE}, leaving=True)
             return made

@@ -127,6 +127,7 @@ def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) ->
     marks = sorted(union(map(search_marks, fact_texts)) | union(map(fact_names, named_texts)))
     texts = [o.content for o in observations] + [m.content for m in memories] + named_texts
     said = [m.content for m in messages]
+    held = texts + said if words else texts
     homes = {m.conversation_id for m in messages}
     drawn = provenance.observations_from(db, [m.id for m in messages]) if words else []
     return ForgetPlan(
@@ -134,9 +135,9 @@ def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) ->
         reactivated=_reactivated(db, deleted),
         memories=tuple(memories),
         conversations=tuple(
-            cleared_conversation_notes(references.conversation_notes(db), homes, texts)
+            cleared_conversation_notes(references.conversation_notes(db), homes, held)
         ),
-        cycles=tuple(cleared_cycle_notes(references.cycle_notes(db), texts)),
+        cycles=tuple(cleared_cycle_notes(references.cycle_notes(db), held)),
         lookups=tuple(
             replies_revealing(
                 references.tool_rounds(db, message_ids),

@@ -29,7 +29,7 @@ _WORD = re.compile(r"[^\W_]+")
 # In "Do you remember what I said", the "you" is not the subject, and in "Can you find me the
 # recipe" neither the "you" nor the "me" is.
 _REQUEST = re.compile(
-    r"(?:^|,)\W*(?:do you (?:still )?(?:please )?(?:remember|recall|know|think)|"
+    r"(?:^|,)[^\w,]*(?:do you (?:still )?(?:please )?(?:remember|recall|know|think)|"
     r"(?:can|could|would|will) you(?: still)?(?: please)?(?: \w+ me)?|"
     r"(?:please )?(?:tell|remind) me|you know)\b",
     re.IGNORECASE,

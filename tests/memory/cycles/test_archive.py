@@ -4,7 +4,6 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from construct.memory.cycles import archive
 from construct.memory.cycles.situation import held_tokens
 from construct.memory.undo import undo
 from construct.store import backlog
@@ -57,9 +56,9 @@ async def test_what_the_mark_has_passed_is_read_where_it_stands(
         await worker.run_now(t.id)
         before = await state(t)
         assert await call(backlog.count_unobserved, t.id) == 3
-        assert [m.id for m in await call(backlog.unobserved_below_mark, t.id)] == first
+        assert [m.id for m in await call(backlog.unobserved_in_between, t.id)] == first
         assert await worker.catch_up_passed(t.id)
-        assert [m.id for m in await call(backlog.unobserved_below_mark, t.id)] == second
+        assert [m.id for m in await call(backlog.unobserved_in_between, t.id)] == second
         assert await worker.catch_up_passed(t.id)
         assert await worker.catch_up_passed(t.id) is None
         assert (await call(backlog.count_unobserved, t.id), await state(t)) == (0, before)
@@ -87,7 +86,7 @@ async def test_what_is_revived_while_an_observer_reads_past_it_is_read_too(
 
         def observer(body: Json) -> Answer:
             with closing(open_database(t.companion.settings.db)) as db, transaction(db):
-                archive.revive(db, t.id, 16_000)
+                backlog.unarchive(db, imported)
             return observed(body)
 
         observed, api.observer = api.observer, observer

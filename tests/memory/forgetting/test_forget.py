@@ -257,6 +257,19 @@ def test_other_facts_of_the_same_message_stay(life: Life) -> None:
     assert life.broken() == []
 
 
+@pytest.mark.parametrize("words", [False, True])
+def test_with_the_words_goes_what_was_noted_of_them_elsewhere(life: Life, words: bool) -> None:
+    """A line that was left out is stored nowhere else, so nobody could forget it."""
+    here = life.talk()
+    said = life.exchange(here, "I drink too much whisky every evening. I have a cat called Miro.")
+    (cat,) = life.observe(here, ("User has a cat called Miro", [said]))
+    note = "left out “User drinks too much whisky every evening”: it names what was not said"
+    life.db.execute("UPDATE cycles SET notes = ?", (json.dumps([note]),))
+    forget(life.db, ("observation", cat.id), life.clock, words=words)
+    (kept,) = life.db.execute("SELECT notes FROM cycles").fetchone()
+    assert ("whisky" in kept) is not words
+
+
 def test_an_undone_edit_of_another_fact_does_not_take_that_along(life: Life) -> None:
     """It belongs to the fact that was edited, though both come from one message."""
     here = life.talk()
