@@ -37,6 +37,7 @@ from construct.store.messages import (
     newest_messages,
 )
 from construct.store.records import DROPPED, REFUSED, Message
+from construct.store.references import replies_to
 from construct.store.reply_context import ReplyContext, forgotten_items, store_reply_context
 from construct.store.shown import count_shown
 from construct.store.usage import Call, learn_token_factor, record_usage
@@ -83,6 +84,8 @@ class PreparedTurn:
     """The memory items in the request."""
     replaces: tuple[Message, ...] = ()
     """Earlier replies to the same message."""
+    copied_from: tuple[int, ...] = ()
+    """As in `OutgoingMessage`."""
 
     @property
     def has_complete_reply(self) -> bool:
@@ -91,11 +94,16 @@ class PreparedTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class ResentMessage:
-    """A user message that is sent once more, as a new message."""
+class OutgoingMessage:
+    """A user message that is to be sent as a new message."""
 
     text: str
-    attachments: tuple["Attachment", ...]
+    attachments: Sequence["Attachment"]
+    copied_from: tuple[int, ...] = ()
+    """Ids of an earlier message with the same words, and of the replies to it.
+
+    Recall leaves them out, like the message itself.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +124,7 @@ class OnRecord:
         Cancelling stores what has arrived and passes the cancellation on.
         """
         assert conversation_id is not None  # the caller creates a conversation first
-        new = await self._new_message(text, attachments)
-        if attachments and (notice := self.companion.unread_notice(attachments)):
-            listen(Noticed(notice))
-        prepared = await self.companion.store.call(self._begin, conversation_id, new)
-        if prepared is None:
-            prepared = await self._begin_after_observing(conversation_id, new, listen)
-        return await self._answer(prepared, listen)
+        return await self._send(conversation_id, OutgoingMessage(text, attachments), listen)
 
     async def retry(self, conversation_id: int | None, listen: Listener) -> TurnResult | None:
         """Ask for another reply to the user's last message; None if there is no message."""
@@ -131,9 +133,25 @@ class OnRecord:
         begun = await self.companion.store.call(self._begin_retry, conversation_id)
         if begun is None:
             return None
-        if isinstance(begun, ResentMessage):
-            return await self.turn(conversation_id, begun.text, listen, begun.attachments)
+        if isinstance(begun, OutgoingMessage):
+            return await self._send(conversation_id, begun, listen)
         return await self._answer(begun, listen)
+
+    async def _send(
+        self, conversation_id: int, outgoing: OutgoingMessage, listen: Listener
+    ) -> TurnResult:
+        attachments, copied_from = outgoing.attachments, outgoing.copied_from
+        new = await self._new_message(outgoing.text, attachments)
+        if attachments and (notice := self.companion.unread_notice(attachments)):
+            listen(Noticed(notice))
+        call = self.companion.store.call
+        prepared = await call(self._begin, conversation_id, new, copied_from)
+        if prepared is None:  # the window is too full
+            message, turn_context = await call(self._store, conversation_id, new, copied_from)
+            listen(Waiting())
+            await self._make_room(conversation_id)
+            prepared = await call(self._prepare_stored, message, turn_context)
+        return await self._answer(replace(prepared, copied_from=copied_from), listen)
 
     async def drop(self, conversation_id: int | None) -> str | None:
         """Exclude the user's last unanswered message from later requests.
@@ -165,20 +183,19 @@ class OnRecord:
         files = await self.companion.sized(attachments) if attachments else ()
         return NewMessage(Role.USER, text, attachments=files)
 
-    async def _begin_after_observing(
-        self, conversation_id: int, new: NewMessage, listen: Listener
-    ) -> PreparedTurn:
-        """Begin a turn whose window is too full: store the message, wait for the observer."""
-        message, turn_context = await self.companion.store.call(self._store, conversation_id, new)
-        listen(Waiting())
+    async def _make_room(self, conversation_id: int) -> None:
+        """Wait for the observer, so that the window has room for another turn."""
         try:
             await self.companion.worker.observe_before_turn(conversation_id)
         except ConstructError as error:  # a failing memory must not prevent the reply
             log.warning("the turn goes on without the observer: %s", type(error).__name__)
-        return await self.companion.store.call(self._prepare_stored, message, turn_context)
 
     def _begin(
-        self, db: sqlite3.Connection, conversation_id: int, new: NewMessage
+        self,
+        db: sqlite3.Connection,
+        conversation_id: int,
+        new: NewMessage,
+        copied_from: tuple[int, ...],
     ) -> PreparedTurn | None:
         """Begin a turn; None, with nothing stored, if the window is too full."""
         with transaction(db):
@@ -191,14 +208,22 @@ class OnRecord:
                 return None
             self.companion.builder.refresh(db, conversation_id, situation)
         # Recall takes a moment, so it runs outside the transaction: other processes can write.
-        turn_context = self.companion.builder.turn_context(db, conversation_id, new.content)
+        turn_context = self.companion.builder.turn_context(
+            db, conversation_id, new.content, copied_from
+        )
         with transaction(db):
             return self._prepare(db, self._store_message(db, conversation_id, new), turn_context)
 
     def _store(
-        self, db: sqlite3.Connection, conversation_id: int, new: NewMessage
+        self,
+        db: sqlite3.Connection,
+        conversation_id: int,
+        new: NewMessage,
+        copied_from: tuple[int, ...],
     ) -> tuple[Message, TurnContext]:
-        turn_context = self.companion.builder.turn_context(db, conversation_id, new.content)
+        turn_context = self.companion.builder.turn_context(
+            db, conversation_id, new.content, copied_from
+        )
         with transaction(db):
             return self._store_message(db, conversation_id, new), turn_context
 
@@ -218,7 +243,7 @@ class OnRecord:
 
     def _begin_retry(
         self, db: sqlite3.Connection, conversation_id: int
-    ) -> PreparedTurn | ResentMessage | None:
+    ) -> PreparedTurn | OutgoingMessage | None:
         """Prepare another reply to the user's last message; None if there is none.
 
         A message is returned instead, to be sent again as a new one, in two cases: it is
@@ -340,7 +365,8 @@ class OnRecord:
         rounds_left: int,
         listen: Listener,
     ) -> Request:
-        answering = (prepared.message.id, *(m.id for m in prepared.replaces))
+        replaced = (m.id for m in prepared.replaces)
+        answering = (prepared.message.id, *replaced, *prepared.copied_from)
         tools = ToolBox(
             self.companion.store,
             self.companion.memory_config,
@@ -370,7 +396,8 @@ class OnRecord:
         with transaction(db):
             reply_id = self._store_reply(db, prepared, so_far)
             if _is_left_out(prepared, so_far):
-                exclude_from_requests(db, [prepared.message.id], REFUSED)
+                partial_replies = [m.id for m in prepared.replaces]
+                exclude_from_requests(db, [prepared.message.id, *partial_replies], REFUSED)
             if so_far.stop_reason in COMPLETE_STOP_REASONS:
                 include_again(db, prepared.message.id)
                 observations.note_asked(db, prepared.plans_asked_about, self.companion.now)
@@ -422,15 +449,16 @@ class OnRecord:
         learn_token_factor(db, model, prepared.estimated_tokens, actual_tokens)
 
 
-def _resent(db: sqlite3.Connection, message: Message) -> ResentMessage:
+def _resent(db: sqlite3.Connection, message: Message) -> OutgoingMessage:
     """Return a stored message with its attachments, to be sent again."""
+    copied_from = (message.id, *(reply.id for reply in replies_to(db, [message.id])))
     if not message.attached:
-        return ResentMessage(message.content, ())
+        return OutgoingMessage(message.content, (), copied_from)
     from construct.attachments import Attachment
 
     files = attachments_with_data(db, [message])[message.id]
     attachments = tuple(Attachment(file.name, file.media_type, data) for file, data in files)
-    return ResentMessage(message.content, attachments)
+    return OutgoingMessage(message.content, attachments, copied_from)
 
 
 def last_unanswered(messages: Sequence[Message]) -> list[Message]:

@@ -11,6 +11,7 @@ from construct.errors import ConstructError, ModelRejectedError
 from construct.llm.anthropic_stream import AnthropicStream
 from construct.llm.types import ToolUse
 from construct.memory.forgetting import delete_conversation
+from construct.memory.shown.forks import fork
 from construct.memory.tools import ToolBox
 from construct.offrecord import OffRecord
 from construct.responders import off_record
@@ -169,6 +170,37 @@ async def test_a_refused_message_can_be_asked_again(tmp_path: Path, api: FakeApi
         await t.say("Good.")
     assert [*map(len, (one.body["messages"] for one in api.of("chat")))] == [1, 1, 1, 1, 3]
     assert texts(api.of("chat")[-1])[:2] == ["Tell me of Bruno.", "A dog."]
+
+
+async def test_a_refusal_leaves_out_the_partial_reply_before_it(
+    tmp_path: Path, api: FakeApi
+) -> None:
+    """It would stand there without its question."""
+    async with talking(tmp_path, api) as t:
+        api.enqueue("chat", Reply("Bruno is a dog, I think.", chunk_size=4))
+        api.fail("chat", faults.silent_end(after=2))
+        await t.say("Tell me of Bruno.")
+        api.fail("chat", faults.refusal())
+        again = await t.responder.retry(t.id, t.heard.append)
+        assert again is not None
+        assert again.left_out
+        await t.say("Good.")
+    assert texts(api.of("chat")[-1])[0] == "Good."
+
+
+async def test_a_message_resent_from_before_the_fork_is_no_evidence_for_itself(
+    tmp_path: Path, api: FakeApi
+) -> None:
+    """Neither the message nor the reply that it had is recalled."""
+    async with talking(tmp_path, api) as t:
+        for number in range(6):
+            await t.say(f"Today I repaired fence number {number}.")
+        api.enqueue("chat", "The Kowalczyk dynamo needs 48 volts.")
+        await t.say("How many volts does the Kowalczyk dynamo need?")
+        t.id = await t.companion.store.call(fork, t.id, t.companion.settings.clock)
+        await t.responder.retry(t.id, t.heard.append)
+    sent = "\n".join(texts(api.of("chat")[-1]))
+    assert sent.count("Kowalczyk") == 1
 
 
 async def test_what_is_answered_after_the_observer_passed_it_is_observed(

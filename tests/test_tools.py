@@ -327,6 +327,18 @@ async def test_what_is_to_be_forgotten_is_given_to_no_model(tmp_path: Path, api:
             assert "Trieste" not in last_result(api)
 
 
+async def test_source_keeps_to_the_scope(tmp_path: Path, api: FakeApi) -> None:
+    """With the scope `conversation`, an id from another conversation is not known."""
+    async with talking(tmp_path, api, CONSTRUCT_SCOPE="conversation") as t:
+        await t.say("My sister Zenobia lives in Trieste.")
+        await t.companion.worker.run_now(t.id)
+        now = to_text(t.companion.settings.clock.now())
+        t.id = await t.companion.store.call(create_conversation, now)
+        api.enqueue("chat", call("source", observation=1), "I do not know.")
+        await t.say("Where from?")
+        assert last_result(api) == "There is no observation 1."
+
+
 async def test_source_leaves_out_what_was_dropped(tmp_path: Path, api: FakeApi) -> None:
     """As every request does."""
     async with talking(tmp_path, api, CONSTRUCT_OBSERVER_THRESHOLD="1") as t:

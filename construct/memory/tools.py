@@ -9,18 +9,17 @@ from math import ceil
 from typing import Any
 
 from construct.clock import from_text
-from construct.errors import ConstructError
+from construct.errors import ConstructError, NotFoundError
 from construct.llm.types import Tool, ToolResult, ToolUse
 from construct.memory.config import MemoryConfig
 from construct.memory.promotion import remember
-from construct.memory.provenance import trace_observation
 from construct.memory.recall.search import Hit, Results, search_memory
 from construct.memory.shown.escaping import escape, inline
 from construct.memory.shown.forks import reach
-from construct.store import search_index
+from construct.store import search, search_index
 from construct.store.database import transaction
-from construct.store.forget_requests import messages_to_forget
 from construct.store.in_thread import Store
+from construct.store.provenance import messages_behind
 from construct.store.records import Message
 from construct.store.reply_context import ContextItem
 from construct.store.search import Filters
@@ -171,8 +170,9 @@ class ToolBox:
                     lines.append(f"(Imported messages not searched yet: {missing:,}.)")
                 return "\n".join(lines)
             case "source":
-                messages = await self.store.call(_messages_behind, int(arguments["observation"]))
-                return self._page(messages, int(arguments.get("page") or 1))
+                observation_id = int(arguments["observation"])
+                messages = await self.store.call(self._messages_behind, observation_id)
+                return self._page(messages, max(1, int(arguments.get("page") or 1)))
             case "remember" if not self.learns:
                 return "Memory is read-only now: nothing was stored. Say so."
             case "remember":
@@ -203,6 +203,20 @@ class ToolBox:
             db, str(arguments["query"]), filters, _MAX_HITS, today=today, meaning=meaning
         )
         return results, search_index.count_missing(db)
+
+    def _messages_behind(self, db: sqlite3.Connection, observation_id: int) -> list[Message]:
+        """Return the messages behind an observation that the model may read, oldest first.
+
+        Raises NotFoundError if it may not read the observation.
+        """
+        descent = reach(db, self.config.scope, self.conversation_id)
+        filters = Filters(descent=descent, all=True, for_model=True)
+        if not search.results(db, ItemKind.OBSERVATION, [observation_id], filters):
+            raise NotFoundError(f"There is no observation {observation_id}.")
+        behind = messages_behind(db, [observation_id])
+        found = search.results(db, ItemKind.MESSAGE, [m.id for m in behind], filters)
+        readable = {entry.id for entry in found}
+        return [m for m in behind if m.id in readable]
 
     def _page(self, messages: list[Message], page: int) -> str:
         shown = messages[(page - 1) * _PAGE : page * _PAGE]
@@ -252,15 +266,6 @@ def _hit_line(hit: Hit) -> str:
     if notes:
         head += f" ({', '.join(notes)})"
     return f"{head}: {_cut(inline(hit.text))}"
-
-
-def _messages_behind(db: sqlite3.Connection, observation_id: int) -> list[Message]:
-    to_forget = messages_to_forget(db)
-    return [
-        m
-        for m in trace_observation(db, observation_id).messages
-        if not (m.withheld or m.left_out or m.id in to_forget)
-    ]
 
 
 def _cut(text: str) -> str:

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from construct.store.observations import observations
 from construct.store.provenance import messages_behind, with_origins, with_reflections
-from construct.store.records import TO_FORGET_SQL
 from construct.store.references import replies_to
 from construct.store.sql import ID_LIST, column, insert, json_ids, new_uid
 
@@ -81,11 +80,6 @@ def withhold_committed(db: sqlite3.Connection, conversation_id: int, now: str) -
                 SELECT w.message_id FROM watermarks AS w
                 WHERE w.conversation_id = messages.conversation_id AND w.name = 'window'), 0))"""
     )
-
-
-def messages_to_forget(db: sqlite3.Connection) -> frozenset[int]:
-    """Return the ids of the messages that the user asked to forget."""
-    return frozenset(column(db, f"SELECT id FROM messages WHERE id IN {TO_FORGET_SQL}"))
 
 
 def not_yet_withheld(db: sqlite3.Connection) -> frozenset[int]:

@@ -15,7 +15,12 @@ from construct.memory.undo import undo
 from construct.store import cycles
 from construct.store.conversations import conversation_summary, get_conversation
 from construct.store.database import open_database
-from construct.store.messages import get_message, messages_of, prompt_history
+from construct.store.messages import (
+    exclude_from_requests,
+    get_message,
+    messages_of,
+    prompt_history,
+)
 from construct.store.purge import finish_erasure
 from construct.store.shown import shown_blocks
 from construct.store.transfer.jsonl import export_jsonl
@@ -268,6 +273,18 @@ def test_with_the_words_goes_what_was_noted_of_them_elsewhere(life: Life, words:
     forget(life.db, ("observation", cat.id), life.clock, words=words)
     (kept,) = life.db.execute("SELECT notes FROM cycles").fetchone()
     assert ("whisky" in kept) is not words
+
+
+def test_a_reply_after_a_dropped_message_goes_with_its_question(life: Life) -> None:
+    """`/retry` asks again for the message before the dropped one."""
+    here = life.talk()
+    secret = life.say(here, "My secret is Zanzibar")
+    dropped = life.say(here, "And this fails")
+    exclude_from_requests(life.db, [dropped.id], "dropped")
+    reply = life.say(here, "Zanzibar it is", "assistant")
+    forget(life.db, ("message", secret.id), life.clock, words=True)
+    assert get_message(life.db, reply.id).content == "[removed]"
+    assert get_message(life.db, dropped.id).content == "And this fails"
 
 
 def test_an_undone_edit_of_another_fact_does_not_take_that_along(life: Life) -> None:
