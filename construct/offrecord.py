@@ -20,7 +20,8 @@ from construct.llm.catalog import cost_usd
 from construct.llm.types import CacheLife, File, Reply, ReplyStream, Request
 from construct.memory.request_builder import unstored_message
 from construct.memory.shown.files import new_file
-from construct.onrecord import OnRecord, last_unanswered
+from construct.memory.shown.transcript import last_unanswered
+from construct.onrecord import OnRecord
 from construct.store.database import transaction
 from construct.store.messages import is_shown
 from construct.store.records import DROPPED, REFUSED, Message

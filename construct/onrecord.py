@@ -20,7 +20,7 @@ from construct.memory import policy
 from construct.memory.shown import forks
 from construct.memory.shown.context import request_tokens
 from construct.memory.shown.tool_rounds import dump_rounds
-from construct.memory.shown.transcript import turns
+from construct.memory.shown.transcript import last_unanswered
 from construct.memory.tools import ToolBox, summary
 from construct.memory.turn_context import TurnContext, context_items, without_forgotten
 from construct.store import observations
@@ -468,19 +468,6 @@ def _resent(db: sqlite3.Connection, message: Message) -> OutgoingMessage:
     files = attachments_with_data(db, [message])[message.id]
     attachments = tuple(Attachment(file.name, file.media_type, data) for file, data in files)
     return OutgoingMessage(message.content, attachments, copied_from)
-
-
-def last_unanswered(messages: Sequence[Message]) -> list[Message]:
-    """Return the user's last message without a complete reply, and its partial replies.
-
-    Empty if every message has a complete reply.
-    """
-    for turn in reversed(turns(messages)):
-        first, *replies = turn
-        has_reply = any(m.status == MessageStatus.COMPLETE for m in replies)
-        if first.role == Role.USER and not has_reply:
-            return turn
-    return []
 
 
 def _drop(db: sqlite3.Connection, conversation_id: int) -> str | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from construct.store.observations import observations
-from construct.store.provenance import messages_behind, with_origins, with_reflections
+from construct.store.provenance import messages_behind, with_origins, with_reflections, with_sources
 from construct.store.references import replies_to
 from construct.store.sql import ID_LIST, column, insert, json_ids, new_uid
 
@@ -44,7 +44,10 @@ def add(
     words back.
     """
     named, named_messages = set(observation_ids), set(message_ids)
-    sources = with_origins(db, named)
+    # Of other versions and repeats only superseded ones: an active one is no repeat any more,
+    # since that was undone.
+    others = observations(db, sorted(with_origins(db, named)))
+    sources = with_sources(db, named) | {o.id for o in others if o.state == "superseded"}
     reflections = observations(db, sorted(with_reflections(db, named)))
     affected = sources | {o.id for o in reflections if o.state != "superseded"}
     messages = named_messages | {m.id for m in messages_behind(db, sources)}
@@ -125,8 +128,9 @@ def withheld_by(db: sqlite3.Connection, cycle_id: int) -> tuple[str, ...]:
                LEFT JOIN observations AS o ON o.id = r.observation_id
                LEFT JOIN messages AS m ON m.id = r.message_id
                WHERE r.cycle_id = ? AND withheld_at IS NOT NULL AND ifnull(m.role, 'user') = 'user'
+               AND o.superseded_at IS NULL
                ORDER BY r.id"""
-    return tuple(column(db, query, (cycle_id,)))
+    return tuple(dict.fromkeys(column(db, query, (cycle_id,))))
 
 
 def withdraw(db: sqlite3.Connection, cycle_id: int) -> None:

@@ -31,6 +31,11 @@ class CycleNotes(NamedTuple):
     error: str | None
 
 
+def _is_left_out(table: str) -> str:
+    """Return the SQL for whether a message is left out of requests."""
+    return LEFT_OUT_SQL.replace("stop_reason", f"{table}.stop_reason")
+
+
 def replies_to(db: sqlite3.Connection, message_ids: Iterable[int]) -> list[Message]:
     """Return the replies to these messages: those before the user's next message.
 
@@ -47,9 +52,15 @@ def replies_to(db: sqlite3.Connection, message_ids: Iterable[int]) -> list[Messa
             AND reply.id > question.id AND reply.id < ifnull((
                 SELECT next.id FROM messages AS next
                 WHERE next.conversation_id = question.conversation_id AND next.role = 'user'
-                AND next.id > question.id AND NOT {LEFT_OUT_SQL}
+                AND next.id > question.id AND NOT {_is_left_out("next")}
                 ORDER BY next.id LIMIT 1), 1 << 62)
-        WHERE reply.role = 'assistant' AND reply.id NOT IN {ID_LIST}) ORDER BY id"""
+        WHERE reply.role = 'assistant' AND reply.id NOT IN {ID_LIST}
+        AND NOT (  -- the partial reply to a next message that is left out
+            {_is_left_out("reply")} AND NOT reply.retried AND NOT {_is_left_out("question")}
+            AND EXISTS (
+                SELECT 1 FROM messages AS next WHERE next.role = 'user'
+                AND next.conversation_id = question.conversation_id
+                AND next.id > question.id AND next.id < reply.id))) ORDER BY id"""
     return select(db, Message, source, (ids, ids))
 
 

@@ -43,8 +43,8 @@ def built_on(db: sqlite3.Connection, cycle: Cycle, *, moved_marks: bool) -> list
     """Return the successful cycles that depend on a cycle, the last finished first.
 
     They superseded or used its observations. If it moved watermarks, its conversation's
-    observer cycles over later messages depend on it too, and those of its forks: once
-    compacted, a fork no longer shows the messages from before it.
+    observer cycles over later messages depend on it too, and those of its compacted
+    forks, which no longer show the messages from before the fork.
     """
     made_ids = "SELECT id FROM observations WHERE cycle_id = :id"
     source = f"""cycles WHERE status = 'succeeded' AND id <> :id AND (
@@ -56,7 +56,8 @@ def built_on(db: sqlite3.Connection, cycle: Cycle, *, moved_marks: bool) -> list
         OR kind = 'observer' AND :kind = 'observer' AND :last IS NOT NULL AND (
             conversation_id = :conversation_id AND first_message_id > :last
             OR conversation_id IN (
-                SELECT id FROM conversations
+                SELECT f.id FROM conversations AS f JOIN watermarks AS w
+                    ON w.conversation_id = f.id AND w.name = 'compacted' AND w.message_id > 0
                 WHERE parent_id = :conversation_id AND forked_at_message_id >= :first_message_id)))
         ORDER BY finished_at DESC, id DESC"""
     last = cycle.last_message_id if moved_marks else None

@@ -277,6 +277,18 @@ def test_what_a_fork_observed_before_is_undone_first(life: Life) -> None:
     assert said.content in [message.content for message in inherited]
 
 
+def test_what_a_fork_observed_without_compacting_is_undone_in_its_turn(life: Life) -> None:
+    """It still shows the messages from before the fork."""
+    here = life.talk()
+    life.exchange(here, "Hello")
+    there = fork(life.db, here, life.clock)
+    cat = life.exchange(there, "I have a cat")
+    life.observe(there, ("User has a cat", [cat]))
+    figs = life.exchange(here, "I like figs")
+    life.observe(here, ("User likes figs", [figs]))
+    assert undo(life.db, life.clock).cycle.conversation_id == here
+
+
 def test_an_undone_observer_takes_along_empty_runs_in_forks(life: Life) -> None:
     """The fork shows the messages from before it again, now that their observation is gone."""
     here = life.talk()

@@ -114,10 +114,10 @@ def identify_speakers(
 
 def _bearer(callers: Sequence[str]) -> str | None:
     """Return the role whose name these roles call, or None if it is not clearly one."""
-    by_user = callers.count("user") / len(callers) if callers else 0.5
-    if by_user >= ONE_SIDE_SHARE:
-        return "assistant"
-    return "user" if by_user <= 1 - ONE_SIDE_SHARE else None
+    for caller, bearer in (("user", "assistant"), ("assistant", "user")):
+        if callers and callers.count(caller) / len(callers) >= ONE_SIDE_SHARE:
+            return bearer
+    return None
 
 
 def addresses(text: str, name: str) -> bool:

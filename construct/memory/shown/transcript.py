@@ -12,6 +12,7 @@ from construct.clock import Clock, from_text, gap_words
 from construct.memory.shown.escaping import escape
 from construct.store.messages import is_shown
 from construct.store.records import Message, Watermarks
+from construct.vocabulary import MessageStatus, Role
 
 LONG_PAUSE = timedelta(hours=6)
 """Pauses of at least this length are mentioned between messages."""
@@ -43,6 +44,19 @@ def turns(messages: Sequence[Message]) -> list[list[Message]]:
             grouped.append([])
         grouped[-1].append(message)
     return grouped
+
+
+def last_unanswered(messages: Sequence[Message]) -> list[Message]:
+    """Return the user's last message without a complete reply, and its partial replies.
+
+    Empty if every message has a complete reply.
+    """
+    for turn in reversed(turns(messages)):
+        first, *replies = turn
+        has_reply = any(m.status == MessageStatus.COMPLETE for m in replies)
+        if first.role == Role.USER and not has_reply:
+            return turn
+    return []
 
 
 def batches(messages: Sequence[Message], limit: int) -> list[list[Message]]:

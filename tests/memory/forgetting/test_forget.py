@@ -280,11 +280,13 @@ def test_a_reply_after_a_dropped_message_goes_with_its_question(life: Life) -> N
     here = life.talk()
     secret = life.say(here, "My secret is Zanzibar")
     dropped = life.say(here, "And this fails")
-    exclude_from_requests(life.db, [dropped.id], "dropped")
+    partial = life.say(here, "It fai", "assistant")
+    exclude_from_requests(life.db, [dropped.id, partial.id], "dropped")
     reply = life.say(here, "Zanzibar it is", "assistant")
     forget(life.db, ("message", secret.id), life.clock, words=True)
     assert get_message(life.db, reply.id).content == "[removed]"
     assert get_message(life.db, dropped.id).content == "And this fails"
+    assert get_message(life.db, partial.id).content == "It fai"
 
 
 def test_an_undone_edit_of_another_fact_does_not_take_that_along(life: Life) -> None:

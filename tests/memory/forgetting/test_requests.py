@@ -92,6 +92,16 @@ def test_what_it_was_edited_from_is_withheld_too(life: Life) -> None:
     assert life.active() == []
 
 
+def test_what_is_no_repetition_after_all_stays(life: Life) -> None:
+    """Only one of the two was asked about."""
+    here = life.talk()
+    ana, anna = (life.learn(here, f"{name} is allergic to nuts") for name in ("Ana", "Anna"))
+    life.reflect(same=[(ana, anna)])
+    undo(life.db, life.clock)
+    ask_to_forget(life, here, anna)
+    assert life.active() == [ana.content]
+
+
 def test_it_stays_withheld_without_the_conversation_that_asked(life: Life) -> None:
     """And can still be answered.
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from construct.memory.recall.speakers import Turn, identify_speakers
 from construct.store.search import Filters
 from tests.memory.builders import ZONE, Life
 from tests.memory.recall.hits import keys, search, small_talk, texts
@@ -351,3 +352,11 @@ def test_any_dates_are_a_filter(
     """Days from the calendar's first to its last narrow the search and never fail."""
     as_of = moment.replace(tzinfo=ZONE) if moment and 1 < moment.year < 9999 else None
     search(lived.db, "hello", Filters(since=since, until=until, as_of=as_of, zone=ZONE))
+
+
+@pytest.mark.parametrize(("many", "one"), [("user", "assistant"), ("assistant", "user")])
+def test_four_calls_of_five_show_whose_name_it_is(many: str, one: str) -> None:
+    """Whoever the four are from."""
+    calls = [*[many] * 4, one]
+    turns = [Turn(1, role, "Thanks, Anna!") for role in calls]
+    assert identify_speakers({"anna": turns}).bearers == {(1, one)}
