@@ -53,7 +53,7 @@ MARKS: Mapping[str, tuple[str, Callable[[Observation, date], bool]]] = {
     "pinned": ("kept as it is", lambda o, _: bool(o.pinned)),
     "unknown": ("past plans, outcome unknown", outcome_unknown),
     "reflections": ("made from other observations", lambda o, _: o.generation > 0),
-    "yours": ("said in your own words", lambda o, _: o.origin == MemoryOrigin.USER),
+    "yours": ("written or edited by you", lambda o, _: o.origin == MemoryOrigin.USER),
 }
 """Marks other than priority and stance, each with an explanation and its test."""
 
