@@ -44,10 +44,7 @@ def add(
     words back.
     """
     named, named_messages = set(observation_ids), set(message_ids)
-    # Of other versions and repeats only superseded ones: an active one is no repeat any more,
-    # since that was undone.
-    others = observations(db, sorted(with_origins(db, named)))
-    sources = with_sources(db, named) | {o.id for o in others if o.state == "superseded"}
+    sources = with_sources(db, named) | _versions(db, named)
     reflections = observations(db, sorted(with_reflections(db, named)))
     affected = sources | {o.id for o in reflections if o.state != "superseded"}
     messages = named_messages | {m.id for m in messages_behind(db, sources)}
@@ -56,6 +53,17 @@ def add(
     requests += [{"message_id": i, "along": i not in named_messages} for i in sorted(messages)]
     for request in requests:
         insert(db, "forget_requests", {"uid": new_uid(), "cycle_id": cycle_id, **request})
+
+
+def _versions(db: sqlite3.Connection, named: set[int]) -> set[int]:
+    """Return the ids of other versions and repeats of these observations.
+
+    Active ones count only if one of these has been replaced in the meantime. Otherwise,
+    what once linked them was undone.
+    """
+    versions = observations(db, sorted(with_origins(db, named)))
+    superseded = {o.id for o in versions if o.state == "superseded"}
+    return superseded | with_origins(db, named & superseded)
 
 
 def withhold_committed(db: sqlite3.Connection, conversation_id: int, now: str) -> None:

@@ -92,6 +92,15 @@ def test_what_it_was_edited_from_is_withheld_too(life: Life) -> None:
     assert life.active() == []
 
 
+def test_what_was_edited_while_the_observer_read_is_withheld(life: Life) -> None:
+    """The observer names the version that it was given."""
+    here = life.talk()
+    note = life.learn(here, PEANUTS)
+    edit(life.db, note.id, "User is allergic to peanuts and soy", life.clock)
+    ask_to_forget(life, here, note)
+    assert life.active() == []
+
+
 def test_what_is_no_repetition_after_all_stays(life: Life) -> None:
     """Only one of the two was asked about."""
     here = life.talk()
