@@ -25,12 +25,7 @@ from construct.memory.tools import ToolBox, summary
 from construct.memory.turn_context import TurnContext, context_items, without_forgotten
 from construct.store import observations
 from construct.store.attachments import attachments_with_data
-from construct.store.conversations import (
-    enter_conversation,
-    fork_points,
-    get_watermarks,
-    note_request,
-)
+from construct.store.conversations import enter_conversation, get_watermarks, note_request
 from construct.store.database import snapshot, transaction
 from construct.store.messages import (
     NewMessage,
@@ -251,10 +246,9 @@ class OnRecord:
     ) -> PreparedTurn | OutgoingMessage | None:
         """Prepare another reply to the user's last message; None if there is none.
 
-        A message is returned instead, to be sent again as a new one, in three cases: it is
-        from before the fork, which then starts before that message; or a fork inherits
-        its reply, and is to keep it; or it was left out of requests and the observer has
-        already passed it.
+        A message is returned instead, to be sent again as a new one, in two cases: it is
+        from before the fork, which then starts before that message; or it was left out of
+        requests and the observer has already passed it.
         """
         newest = newest_messages(
             db, conversation_id, _SEARCHED_FOR_QUESTION, with_refused=True, with_notebook=True
@@ -264,12 +258,9 @@ class OnRecord:
             with transaction(db):
                 before_fork = forks.step_back(db, conversation_id)
             return None if before_fork is None else _resent(db, before_fork)
-        is_passed = message.id <= get_watermarks(db, conversation_id).observed
-        replaced = tuple(m for m in newest if m.id > message.id)
-        last_fork_point = max(fork_points(db, conversation_id), default=0)
-        is_inherited = any(m.id <= last_fork_point for m in replaced)
-        if is_inherited or (message.left_out and is_passed):
+        if message.left_out and message.id <= get_watermarks(db, conversation_id).observed:
             return _resent(db, message)
+        replaced = tuple(m for m in newest if m.id > message.id)
         answering = (message.id, *(m.id for m in replaced))
         turn_context = self.companion.builder.turn_context(
             db, conversation_id, message.content, answering

@@ -188,22 +188,6 @@ async def test_a_refusal_leaves_out_the_partial_reply_before_it(
     assert texts(api.of("chat")[-1])[0] == "Good."
 
 
-async def test_a_fork_keeps_the_reply_that_its_parent_asks_for_again(
-    tmp_path: Path, api: FakeApi
-) -> None:
-    """The parent has both."""
-    async with talking(tmp_path, api) as t:
-        api.enqueue("chat", "Plan A.", "Plan B.")
-        await t.say("Make a plan.")
-        there = await t.companion.store.call(fork, t.id, t.companion.settings.clock)
-        again = await t.responder.retry(t.id, t.heard.append)
-        assert again is not None
-        assert again.text == "Plan B."
-        t.id = there
-        await t.say("Tell me more.")
-    assert texts(api.of("chat")[-1])[:3] == ["Make a plan.", "Plan A.", "Tell me more."]
-
-
 async def test_a_message_resent_from_before_the_fork_is_no_evidence_for_itself(
     tmp_path: Path, api: FakeApi
 ) -> None:

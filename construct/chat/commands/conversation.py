@@ -200,7 +200,7 @@ async def private(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command("/retry", "ask for another reply")
 async def retry(chat: Chat, out: Output, argument: str) -> AfterCommand:
-    """The new reply replaces the last one, which stays stored. A reply that a fork has too stays."""
+    """The new reply replaces the last one, which stays stored."""
     return AfterCommand.RETRY
 
 
