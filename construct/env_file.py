@@ -54,7 +54,7 @@ def read_env_file(path: Path) -> EnvFile:
         text = _text(content, path)
     except UsageError:
         text = content.decode("utf-8", "replace")
-        if path.name != ".env" or _OUR_NAME.search(text):
+        if path.name != ".env" or _OUR_NAME.search(text.replace("\0", "")):
             raise  # else it is another program's, in another encoding
     from hashlib import sha256
 

@@ -401,6 +401,8 @@ class OnRecord:
             if so_far.stop_reason in COMPLETE_STOP_REASONS:
                 include_again(db, prepared.message.id)
                 observations.note_asked(db, prepared.plans_asked_about, self.companion.now)
+            elif reply_id and prepared.message.left_out:  # its question was declined before
+                exclude_from_requests(db, [reply_id], REFUSED)
             self._record_usage(db, prepared, so_far)
         return reply_id
 

@@ -188,6 +188,20 @@ async def test_a_refusal_leaves_out_the_partial_reply_before_it(
     assert texts(api.of("chat")[-1])[0] == "Good."
 
 
+async def test_what_breaks_off_after_a_refusal_is_left_out_too(
+    tmp_path: Path, api: FakeApi
+) -> None:
+    """Its question is."""
+    async with talking(tmp_path, api) as t:
+        api.fail("chat", faults.refusal())
+        await t.say("Tell me of Bruno.")
+        api.enqueue("chat", Reply("Bruno is a dog, I think.", chunk_size=4))
+        api.fail("chat", faults.silent_end(after=2))
+        await t.responder.retry(t.id, t.heard.append)
+        await t.say("Good.")
+    assert texts(api.of("chat")[-1])[0] == "Good."
+
+
 async def test_a_message_resent_from_before_the_fork_is_no_evidence_for_itself(
     tmp_path: Path, api: FakeApi
 ) -> None:

@@ -96,9 +96,10 @@ def test_an_env_file_that_is_no_text(config_env: Path) -> None:
     """A file that is not UTF-8 is named, with what to do, if it is meant for us."""
     Path(".env").write_bytes(b"NAME=Jos\xe9\n")
     load_settings({})
-    Path(".env").write_bytes(b"CONSTRUCT_MODEL=\xe9")
-    with pytest.raises(UsageError, match=r"\.env cannot be read"):
-        load_settings({})
+    for content in (b"CONSTRUCT_MODEL=\xe9", "CONSTRUCT_MODEL=m".encode("utf-16")):
+        Path(".env").write_bytes(content)
+        with pytest.raises(UsageError, match=r"\.env cannot be read"):
+            load_settings({})
     Path(".env").unlink()
     config_env.write_bytes(b"\xff\xfeC\x00")
     with pytest.raises(UsageError, match=r"config\.env cannot be read"):

@@ -15,6 +15,7 @@ from construct.clock import Clock, to_text
 from construct.companion import Companion
 from construct.config import Settings
 from construct.errors import ConstructError, UsageError
+from construct.llm.servers.types import models_named
 from construct.llm.types import File, Request
 from construct.memory import policy
 from construct.memory.cycles.runner import StepReport
@@ -217,7 +218,7 @@ class Chat:
         """
         before = self.companion.models
         found = await asyncio.to_thread(all_models, self.settings)
-        named = next((m for m in found if m.answers_to(name)), None)
+        named = next(iter(models_named(found, name)), None)
         own = self.settings.base_url  # the server that gets the user's key
         if named is not None and named.source in LOCAL_SERVERS and named.server != own:
             chosen = before.with_found(named)

@@ -17,7 +17,7 @@ from construct.llm import servers
 from construct.llm.catalog import is_known, known_models, main_model, model_info
 from construct.llm.notebook import Notebook
 from construct.llm.providers import Models, choose_models, named_provider
-from construct.llm.servers.types import ANTHROPIC, GGUF, FoundModel
+from construct.llm.servers.types import ANTHROPIC, GGUF, FoundModel, models_named
 from construct.llm.types import ChatMessage, Request, Text
 from construct.store.database import make_folder
 from construct.vocabulary import Provider
@@ -144,7 +144,7 @@ def choose_server(url: str, model: str | None = None, key: str | None = None) ->
             )
         model = listed[0].name
     else:
-        model = next((m.name for m in listed if m.answers_to(model)), model)
+        model = next((m.name for m in models_named(listed, model)), model)
     settings = {"ANTHROPIC_BASE_URL": url.rstrip("/"), "CONSTRUCT_MODEL": model}
     if key:
         settings["ANTHROPIC_AUTH_TOKEN"] = key
@@ -173,7 +173,7 @@ def choose_named(
     """
     if name.lower() == NOTEBOOK:
         return choose_notebook()
-    found = [model for model in servers.look(environ) if model.answers_to(name)]
+    found = models_named(servers.look(environ), name)
     if name.lower().endswith(".gguf") and not found:
         try:
             path = Path(name).expanduser().absolute()

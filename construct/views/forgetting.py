@@ -28,7 +28,7 @@ _WITHHELD_QUOTE_LENGTH = 72
 STILL_IN_FILE = (
     " What was deleted is still in the file: another program is reading the file, or the disk"
     " is full or failing. Close that program or make room, then run `construct doctor`: it"
-    " clears the file."
+    " clears out what was deleted."
 )
 UNDO_QUESTION = "Take this back?"
 _CYCLE_NAMES = {

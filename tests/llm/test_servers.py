@@ -4,6 +4,7 @@ import socket
 import threading
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from construct.errors import UsageError
 from construct.llm import servers
 from construct.llm.servers import describe, list_models, look
-from construct.llm.servers.types import Ask, FoundModel
+from construct.llm.servers.types import Ask, FoundModel, models_named
 from tests.support.model_servers import ModelServer, llamacpp, lmstudio, ollama, vllm
 
 OLLAMA = ollama(
@@ -82,11 +83,22 @@ def test_a_chosen_model_is_described() -> None:
         model = describe(server.url, "gemma4:latest", {})
         assert model is not None
         assert (model.source, model.context_window) == ("ollama", 4096)
-        assert model.answers_to("gemma4")
         untagged = describe(server.url, "gemma4", {})
         assert untagged is not None
         assert untagged.is_loaded
         assert describe(server.url, "none", {}) is None
+
+
+def test_a_name_means_the_model_that_has_just_this_name() -> None:
+    """Only if there is none, a tag or a folder may be missing."""
+    small, large, tagged = (
+        FoundModel(name, "s", "server") for name in ("small/gpt", "gpt", "some/gemma:latest")
+    )
+    models = [small, large, tagged, gemma := replace(tagged, name="gemma:latest")]
+    assert models_named(models, "gpt") == [large]
+    assert models_named(models, "gemma") == [gemma]
+    assert models_named([small, tagged], "gpt") == [small]
+    assert models_named(models, "none") == []
 
 
 def test_any_other_server_lists_its_models() -> None:

@@ -15,7 +15,7 @@ from construct.llm.servers.llamacpp import LLAMACPP
 from construct.llm.servers.lmstudio import LMSTUDIO
 from construct.llm.servers.ollama import OLLAMA
 from construct.llm.servers.other import OTHER
-from construct.llm.servers.types import Ask, FoundModel, ServerKind
+from construct.llm.servers.types import Ask, FoundModel, ServerKind, models_named
 from construct.llm.servers.vllm import VLLM
 
 KINDS: tuple[ServerKind, ...] = (OLLAMA, LMSTUDIO, LLAMACPP, VLLM)
@@ -50,8 +50,7 @@ def describe(base_url: str, name: str, headers: Mapping[str, str]) -> FoundModel
     kind = _kind_at(ask)
     if kind.describe is not None:
         return kind.describe(ask, base_url, name)
-    found = kind.find(ask, base_url) or []
-    return next((model for model in found if model.answers_to(name)), None)
+    return next(iter(models_named(kind.find(ask, base_url) or [], name)), None)
 
 
 def list_models(base_url: str, headers: Mapping[str, str]) -> list[FoundModel]:

@@ -1,6 +1,6 @@
 """The types of models that servers list, and of kinds of server."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -28,11 +28,19 @@ class FoundModel:
     is_loaded: bool = False
 
     def answers_to(self, name: str) -> bool:
-        """Return whether a name refers to this model.
+        """Return whether a name refers to this model; llama.cpp's names are file paths."""
+        return name in {self.name, self.name.rpartition("/")[2]}
 
-        llama.cpp's names are file paths. In Ollama's, the tag `latest` may be left out.
-        """
-        return not {name, f"{name}:latest"}.isdisjoint({self.name, self.name.rpartition("/")[2]})
+
+def models_named(models: Sequence[FoundModel], name: str) -> list[FoundModel]:
+    """Return the models that a name refers to; if some have just this name, only those.
+
+    In Ollama's names the tag `latest` may be left out.
+    """
+    for whole_name in (name, f"{name}:latest"):
+        if exact := [model for model in models if model.name == whole_name]:
+            return exact
+    return [model for model in models if model.answers_to(name)]
 
 
 class Ask(Protocol):

@@ -142,7 +142,7 @@ def search_memory(
         # The meaning of the query says more than the stop words left in it.
         parsed = replace(parsed, words=())
     entries = _find(db, parsed, filters, limit, meaning)
-    if not entries and parsed.has_more_than_phrases:
+    if not entries and (parsed.has_more_than_phrases or (parsed.phrases and parsed.respelt)):
         # A phrase quoted from memory, or a title: search for its words instead.
         entries = _find(db, replace(parsed, phrases=()), filters, limit, meaning)
         entries = [replace(entry, match=Match.LOOSE) for entry in entries]

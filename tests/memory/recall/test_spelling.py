@@ -276,3 +276,13 @@ def test_only_what_holds_the_other_spelling_is_marked_so(life: Life) -> None:
     found = {hit.text: hit.match for hit in search(life.db, "wisdm toth")}
     assert found.pop("My wisdom tooth hurts") == "respelt"
     assert set(found.values()) <= {"loose"}
+
+
+def test_a_phrase_with_a_misspelt_word_is_searched_for_as_words(life: Life) -> None:
+    """It says that the other word was searched for, so it must be."""
+    here = life.talk()
+    told = life.exchange(here, "We had walnut cake")
+    for query in ('"walnut caek"', '"walnut tart" caek'):
+        results = search_memory(life.db, query)
+        assert [respelt.searched for respelt in results.respelt] == ["cake"]
+        assert told.id in [hit.id for hit in results.hits]
