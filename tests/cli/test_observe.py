@@ -167,6 +167,24 @@ def test_a_talk_that_went_on_is_observed_whole(past: Program, api: FakeApi, tmp_
     assert past.json("status")["messages"]["unobserved"] == 2
 
 
+def test_what_another_machine_has_observed_is_not_read_again(
+    past: Program, api: FakeApi, tmp_path: Path
+) -> None:
+    """It went on there and here; there, the last words from here were imported ones."""
+    other = Program(tmp_path / "other", past.env)
+    other.folder.mkdir()
+    past.run("ask", "--conversation", "1", "Let us go on", "--no-wait")
+    past.run("export", "-o", str(tmp_path / "here.jsonl"))
+    other.run("import", str(tmp_path / "here.jsonl"))
+    other.run("ask", "--conversation", "1", "And on", "--no-wait")
+    other.run("observe", "--yes")
+    other.run("compact")
+    other.run("export", "-o", str(tmp_path / "there.jsonl"))
+    assert past.run("import", str(tmp_path / "there.jsonl")).returncode == 0
+    assert past.run("observe", "--yes").stdout == "Nothing imported is left to observe.\n"
+    assert past.json("doctor")["ok"] is True
+
+
 @pytest.fixture
 def long(program: Program) -> Program:
     """Return a program with an imported talk of three batches."""

@@ -237,6 +237,14 @@ _UPDATE_KNOWN = (
         AND id IN (SELECT id FROM scratch.messages_mapped WHERE NOT is_new AND NOT archived)
         AND EXISTS (SELECT 1 FROM {_NEW_OBSERVERS} AND y.conversation_id = messages.conversation_id
                     AND messages.id BETWEEN y.first_message_id AND y.last_message_id)""",
+    # Archive messages above the mark that a new cycle has observed as archived ones.
+    f"""UPDATE main.messages SET archived = 1
+        WHERE NOT archived AND id > ifnull((
+            SELECT message_id FROM main.watermarks AS w
+            WHERE w.conversation_id = messages.conversation_id AND w.name = 'observed'), 0)
+        AND id IN (SELECT id FROM scratch.messages_mapped WHERE NOT is_new AND archived)
+        AND EXISTS (SELECT 1 FROM {_NEW_OBSERVERS} AND y.conversation_id = messages.conversation_id
+                    AND messages.id BETWEEN y.first_message_id AND y.last_message_id)""",
     # Commit and supersede observations as in the file, unless that was decided here.
     """UPDATE main.observations AS h SET committed_at = s.committed_at
        FROM scratch.observations_mapped AS s
