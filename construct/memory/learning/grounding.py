@@ -97,8 +97,8 @@ def rests_on_files(
 
     That is so if one of its sources came with such a file, and the user neither wrote its
     terms (or any of its words, if it has no terms) nor took it up in another message.
-    `named`: the days that the user's words name, as "yesterday" does; they may be written
-    in any way.
+    `named`: the dates (`2026-03-05`) that the user's words name, as "yesterday"
+    does; the fact may write them in any way.
     """
     if not any(m.has_unreadable_attachment for m in sources) or _is_taken_up(content, sources):
         return False
