@@ -27,7 +27,7 @@ def any_but_graph_changed(db: sqlite3.Connection) -> bool:
 
 
 def last_finished(db: sqlite3.Connection) -> Cycle | None:
-    """Return the cycle that finished last and has a visible effect, or is a graph cycle.
+    """Return the last finished cycle that has a visible effect or is a graph cycle.
 
     A graph cycle that found nothing counts only while a cycle of another kind has a
     visible effect.

@@ -148,8 +148,9 @@ def _is_intended(text: str) -> bool:
 def _is_for_today(sentence: str, today: date) -> bool:
     """Return whether a sentence tells of something still to come today.
 
-    In doubt it does not: the user would be asked what became of it. So only an intention
-    in the very clause that names today outweighs a past tense elsewhere.
+    When in doubt, the answer is no: otherwise the user would be asked what became of it.
+    So only an intention in the very clause that names today outweighs a past tense
+    elsewhere.
     """
     clauses = clauses_naming(today, sentence, today)
     if "never" in words(" ".join(clauses)):  # "I will never forget today"
