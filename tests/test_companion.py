@@ -172,31 +172,23 @@ async def test_a_refused_message_can_be_asked_again(tmp_path: Path, api: FakeApi
     assert texts(api.of("chat")[-1])[:2] == ["Tell me of Bruno.", "A dog."]
 
 
-async def test_a_refusal_leaves_out_the_partial_reply_before_it(
-    tmp_path: Path, api: FakeApi
+@pytest.mark.parametrize(
+    "failures",
+    [
+        (faults.silent_end(after=2), faults.refusal()),
+        (faults.refusal(), faults.silent_end(after=2)),
+    ],
+    ids=["refused again", "broken off again"],
+)
+async def test_a_partial_reply_is_left_out_with_its_question(
+    tmp_path: Path, api: FakeApi, failures: tuple[faults.Fault, faults.Fault]
 ) -> None:
-    """It would stand there without its question."""
+    """Whichever attempt was refused: alone it would seem to answer the message before."""
+    api.enqueue("chat", Reply("Bruno is a dog, I think.", chunk_size=4))
     async with talking(tmp_path, api) as t:
-        api.enqueue("chat", Reply("Bruno is a dog, I think.", chunk_size=4))
-        api.fail("chat", faults.silent_end(after=2))
+        api.fail("chat", failures[0])
         await t.say("Tell me of Bruno.")
-        api.fail("chat", faults.refusal())
-        again = await t.responder.retry(t.id, t.heard.append)
-        assert again is not None
-        assert again.left_out
-        await t.say("Good.")
-    assert texts(api.of("chat")[-1])[0] == "Good."
-
-
-async def test_what_breaks_off_after_a_refusal_is_left_out_too(
-    tmp_path: Path, api: FakeApi
-) -> None:
-    """Its question is."""
-    async with talking(tmp_path, api) as t:
-        api.fail("chat", faults.refusal())
-        await t.say("Tell me of Bruno.")
-        api.enqueue("chat", Reply("Bruno is a dog, I think.", chunk_size=4))
-        api.fail("chat", faults.silent_end(after=2))
+        api.fail("chat", failures[1])
         await t.responder.retry(t.id, t.heard.append)
         await t.say("Good.")
     assert texts(api.of("chat")[-1])[0] == "Good."

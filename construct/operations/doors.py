@@ -11,6 +11,7 @@ from itertools import islice
 
 from construct.clock import from_text, to_text
 from construct.errors import NotFoundError, UsageError
+from construct.language.index_words import fold
 from construct.memory.recall.search import search_memory
 from construct.memory.shown.forks import descent
 from construct.memory.shown.view import packed
@@ -66,16 +67,19 @@ def recall(
     if not query.strip():
         raise UsageError("Nothing to search for. Give some words.")
     filters = _filters(ctx, allowed, _day(ctx, since), _day(ctx, until))
-    searched = limit if allowed == Access() else max(limit, _SEARCHED_IF_LIMITED)
+    is_limited = allowed != Access()
+    searched = max(limit, _SEARCHED_IF_LIMITED) if is_limited else limit
     result = search_memory(
         ctx.db, query, filters, searched, today=ctx.clock.today(), meaning=ctx.memory.meaning
     )
+    if not is_limited:
+        return SearchResult(query, result.hits, result.respelt)
     readable = (hit for hit in result.hits if _is_allowed(ctx, allowed, (hit.kind, hit.id)))
     hits = list(islice(readable, limit))
     # A respelt word that is only in what the client may not read would reveal it.
-    texts = [hit.text.casefold() for hit in hits]
-    respelt = tuple(r for r in result.respelt if any(r.searched in text for text in texts))
-    return SearchResult(query, hits, respelt if allowed != Access() else result.respelt)
+    texts = [fold(hit.text) for hit in hits]
+    respelt = tuple(r for r in result.respelt if any(fold(r.searched) in text for text in texts))
+    return SearchResult(query, hits, respelt)
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,7 @@ async def _step(companion: Companion, conversation_id: int) -> Observed | None:
     unobserved_before = await store.call(backlog.count_unobserved, conversation_id)
     if not unobserved_before:
         return None
-    observations = await worker.catch_up_passed(conversation_id)
+    observations = await worker.catch_up_archived(conversation_id)
     if observations is None:
         observations = 0
         revived = await store.call(_revive, conversation_id, batch_tokens(model))

@@ -117,7 +117,7 @@ class MemoryWorker:
             await self._do_due(conversation_id, {WorkKind.OBSERVE}, leaving=True)
         return made
 
-    async def catch_up_passed(self, conversation_id: int) -> int | None:
+    async def catch_up_archived(self, conversation_id: int) -> int | None:
         """Observe a batch of imported messages, if their conversation has gone on since.
 
         Returns the number of new observations, or None if nothing could be observed.

@@ -57,10 +57,10 @@ async def test_what_the_mark_has_passed_is_read_where_it_stands(
         before = await state(t)
         assert await call(backlog.count_unobserved, t.id) == 3
         assert [m.id for m in await call(backlog.unobserved_in_between, t.id)] == first
-        assert await worker.catch_up_passed(t.id)
+        assert await worker.catch_up_archived(t.id)
         assert [m.id for m in await call(backlog.unobserved_in_between, t.id)] == second
-        assert await worker.catch_up_passed(t.id)
-        assert await worker.catch_up_passed(t.id) is None
+        assert await worker.catch_up_archived(t.id)
+        assert await worker.catch_up_archived(t.id) is None
         assert (await call(backlog.count_unobserved, t.id), await state(t)) == (0, before)
         read = {i for o in await call(rows.unsuperseded) for i in await call(source_ids, o.id)}
         assert read >= {*first, *second}
@@ -125,7 +125,7 @@ async def test_reading_it_lets_nothing_else_be_due_that_was_undone(
             pass
         held = await call(held_tokens, t.id, t.companion.memory_config)
         assert held > 0
-        assert await worker.catch_up_passed(t.id)
+        assert await worker.catch_up_archived(t.id)
         assert await call(held_tokens, t.id, t.companion.memory_config) == held
         await call(undo, t.companion.settings.clock)
         assert await call(held_tokens, t.id, t.companion.memory_config) == held
