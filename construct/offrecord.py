@@ -30,6 +30,7 @@ from construct.tokens import Usage
 from construct.turn import (
     COMPLETE_STOP_REASONS,
     Delta,
+    Kept,
     Listener,
     Noticed,
     TurnResult,
@@ -68,6 +69,7 @@ class OffRecord:
         request = replace(request, tools=())  # tools can write to the memory
         start = len(self.messages)
         self.messages.append(new)
+        listen(Kept())
         error: ModelError | None = None
         stream = self.companion.models.main.stream(reporting_retries(request, listen))
         try:

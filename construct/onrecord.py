@@ -45,6 +45,7 @@ from construct.tokens import Usage
 from construct.turn import (
     COMPLETE_STOP_REASONS,
     Delta,
+    Kept,
     Listener,
     Noticed,
     ReplyInProgress,
@@ -145,9 +146,9 @@ class OnRecord:
         if attachments and (notice := self.companion.unread_notice(attachments)):
             listen(Noticed(notice))
         call = self.companion.store.call
-        prepared = await call(self._begin, conversation_id, new, copied_from)
+        listen(Kept())  # the store finishes the call even if this task is cancelled
+        message, turn_context, prepared = await call(self._begin, conversation_id, new, copied_from)
         if prepared is None:  # the window is too full
-            message, turn_context = await call(self._store, conversation_id, new, copied_from)
             listen(Waiting())
             await self._make_room(conversation_id)
             prepared = await call(self._prepare_stored, message, turn_context)
@@ -196,36 +197,25 @@ class OnRecord:
         conversation_id: int,
         new: NewMessage,
         copied_from: tuple[int, ...],
-    ) -> PreparedTurn | None:
-        """Begin a turn; None, with nothing stored, if the window is too full."""
+    ) -> tuple[Message, TurnContext, PreparedTurn | None]:
+        """Store a message and prepare its turn. Not prepared if the window is too full."""
         with transaction(db):
             situation = self.companion.builder.situation(db, conversation_id)
-            if (
+            is_full = (
                 self.companion.settings.learns
-                and situation
+                and situation is not None
                 and policy.must_wait(situation, self.companion.memory_config.thresholds)
-            ):
-                return None
-            self.companion.builder.refresh(db, conversation_id, situation)
+            )
+            if not is_full:
+                self.companion.builder.refresh(db, conversation_id, situation)
         # Recall takes a moment, so it runs outside the transaction: other processes can write.
         turn_context = self.companion.builder.turn_context(
             db, conversation_id, new.content, copied_from
         )
         with transaction(db):
-            return self._prepare(db, self._store_message(db, conversation_id, new), turn_context)
-
-    def _store(
-        self,
-        db: sqlite3.Connection,
-        conversation_id: int,
-        new: NewMessage,
-        copied_from: tuple[int, ...],
-    ) -> tuple[Message, TurnContext]:
-        turn_context = self.companion.builder.turn_context(
-            db, conversation_id, new.content, copied_from
-        )
-        with transaction(db):
-            return self._store_message(db, conversation_id, new), turn_context
+            message = self._store_message(db, conversation_id, new)
+            prepared = None if is_full else self._prepare(db, message, turn_context)
+        return message, turn_context, prepared
 
     def _prepare_stored(
         self, db: sqlite3.Connection, message: Message, turn_context: TurnContext

@@ -15,7 +15,7 @@ from construct.store.database import transaction
 from construct.store.messages import NewMessage, add_message
 from construct.store.records import Message
 from construct.tokens import Usage
-from construct.turn import Delta, Listener, TurnResult
+from construct.turn import Delta, Kept, Listener, TurnResult
 from construct.vocabulary import MemorySetting, Role
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class NotebookOnRecord(OnRecord):
         """Store the user's message, and which messages the reply quotes."""
         assert conversation_id is not None  # the caller creates a conversation first
         new = await self._new_message(text, attachments)
+        listen(Kept())  # the store finishes the call even if this task is cancelled
         reply, reply_text = await self.companion.store.call(
             self._store_with_reply, conversation_id, new
         )
@@ -79,6 +80,7 @@ class NotebookOffRecord(OffRecord):
         """Quote relevant earlier messages, and say that this one is not kept."""
         reply, reply_text = await self.companion.store.call(self._reply_to, conversation_id, text)
         self.messages.extend([await self._new_message(text, attachments), reply])
+        listen(Kept())
         listen(Delta(reply_text))
         return TurnResult(conversation_id or 0, reply_text, None, "end_turn", Usage())
 

@@ -28,6 +28,11 @@ class Delta:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """From now on the message is kept, even if its turn is interrupted."""
+
+
+@dataclass(frozen=True, slots=True)
 class Waiting:
     """The turn is waiting for the observer to make room in the window."""
 
@@ -59,7 +64,7 @@ class Noticed:
     text: str
 
 
-Event = Noticed | Delta | Waiting | Storing | ToolCalled | Retrying
+Event = Noticed | Kept | Delta | Waiting | Storing | ToolCalled | Retrying
 Listener = Callable[[Event], None]
 
 

@@ -42,6 +42,7 @@ collections would cost a streaming reply a sixth more CPU time.
 """
 WARM_AFTER_SECONDS = 0.05
 """Pause between drawing the prompt and importing the rest."""
+_UNSENT = "unsent"
 _RUNNING = {
     Step.OBSERVING: "observing",
     Step.REFLECTING: "condensing",
@@ -174,11 +175,17 @@ class Session:
                 loaded.out.notice(f"not attached; there is no such file: {shorten(path, 60)}")
             if not await loaded.dialogue.run_line(line.words, line.attachments):
                 self._leave()
+            if loaded.dialogue.kept:
+                self.screen.prompt.running = None
+            else:
+                self.screen.prompt.return_line()
             await self._refresh(loaded)
 
     def _interrupt(self) -> None:
         """Ctrl-C: decline the question, stop what is running, or clear the line."""
         prompt = self.screen.prompt
+        if self.screen.editing:  # the key was for the editor
+            return
         if prompt.question:
             prompt.answer("")
         elif self._loaded is not None and self._loaded.dialogue.busy:
@@ -261,6 +268,7 @@ class Session:
         loaded = self._loaded
         if loaded is None:
             self._ready.cancel()
+            self._show_unsent()
             await self._opening.models.close()
             if self._ready.done() and not self._ready.cancelled():
                 self._ready.result()
@@ -272,8 +280,7 @@ class Session:
                 await stop(self._answering)
             elif self._answering is not None:
                 await self._answering
-            for line in self.screen.prompt.sent:
-                loaded.out.notice(f"not sent: {shorten(line.text, 60)}")
+            self._show_unsent()
             if not self._killed:
                 finishing = finish_memory(loaded.chat, loaded.out.notice)
                 self._finishing = asyncio.create_task(finishing, name="finish")
@@ -282,6 +289,12 @@ class Session:
         finally:
             await stop(self._refreshing)
             await loaded.chat.close()
+
+    def _show_unsent(self) -> None:
+        """Print what the user typed and did not send, whole: it is kept nowhere else."""
+        for text in self.screen.prompt.unsent:
+            words = wrapped(printable(f"· not sent: {text}"), self.screen.width)
+            self.screen.print(f"{words}\n", group=_UNSENT)
 
 
 def _import_the_rest() -> None:

@@ -15,7 +15,7 @@ from construct.chat.output import Output
 from construct.errors import ConstructError, UsageError
 from construct.log import logger
 from construct.operations.conversations import last_exchange, small_model_is_news
-from construct.turn import Delta, Event, Listener, Noticed, TurnResult
+from construct.turn import Delta, Event, Kept, Listener, Noticed, TurnResult
 from construct.views.reply import why_broken
 
 log = logger("chat")
@@ -44,6 +44,9 @@ _SMALL_MODEL = (
 class Dialogue:
     """Runs input lines one at a time. `failed` is true once any of them failed.
 
+    `kept` is false if the last line was a message that was interrupted, or failed, before
+    it could be stored.
+
     Without `runs_commands`, a line that begins with a slash is a message like any
     other.
     """
@@ -51,6 +54,7 @@ class Dialogue:
     def __init__(self, chat: Chat, out: Output, *, runs_commands: bool = True) -> None:
         self.registry = all_commands()
         self.failed = False
+        self.kept = True
         self._chat = chat
         self._out = out
         self._runs_commands = runs_commands
@@ -73,6 +77,7 @@ class Dialogue:
 
     async def run_line(self, text: str, attachments: Sequence[Attachment] = ()) -> bool:
         """Run a line. Return False when the chat should end."""
+        self.kept = False
         after = await self._run(self._answer_or_command(text, attachments))
         if after is AfterCommand.RETRY:
             await self._run(self._answer(self._chat.again))
@@ -102,9 +107,11 @@ class Dialogue:
         self._out.echo("\n".join([*(attachment.line for attachment in attachments), text]).strip())
         if self._runs_commands and text.startswith("/"):
             if not text.startswith("//"):
+                self.kept = True
                 return await self._command(text)
             text = text[1:]
         if self._out.interactive and (hint := _BARE_WORDS.get(text.strip().lower())):
+            self.kept = True
             self._out.say(hint)
             return None
         if await self._chat.is_gone():
@@ -131,6 +138,8 @@ class Dialogue:
             if isinstance(event, Noticed):
                 self._out.notice(event.text)
                 return
+            if isinstance(event, Kept):
+                self.kept = True
             if isinstance(event, Delta):
                 self._unanswered = False
             view.listen(event)
@@ -145,6 +154,8 @@ class Dialogue:
             self._fail(why_broken(result))
         elif result.stop_reason == "max_tokens":
             self._out.notice("the reply reached its limit; say “go on” for the rest")
+        if result.text and result.message_id is None and not self._chat.is_private:
+            self._out.notice("the reply was not stored: your message was deleted meanwhile")
 
     async def _run(self, work: Coroutine[None, None, AfterCommand | None]) -> AfterCommand | None:
         """Run something that `stop` can interrupt. Errors are shown and do not end the chat."""
@@ -155,8 +166,7 @@ class Dialogue:
         except asyncio.CancelledError:
             if not self._stopped:
                 raise
-            nothing_came = "interrupted before the reply began; /retry asks again"
-            self._out.notice(nothing_came if self._unanswered else "interrupted")
+            self._out.notice(self._interrupted_words())
         except ConstructError as error:
             self._fail(str(error))
         except Exception as error:  # a bug in one command must not end the chat
@@ -172,6 +182,13 @@ class Dialogue:
         finally:
             self._task = None
         return None
+
+    def _interrupted_words(self) -> str:
+        if not self.kept:
+            return "interrupted; the message was not sent"
+        if self._unanswered:
+            return "interrupted before the reply began; /retry asks again"
+        return "interrupted"
 
     def _fail(self, text: str) -> None:
         self.failed = True

@@ -126,6 +126,6 @@ class Output(Protocol):
         """Put a text on the user's clipboard."""
         raise UsageError(_NEEDS_TERMINAL)
 
-    def reload_history(self) -> None:
-        """Reload the prompt's history after something in it was deleted."""
+    def forget_input(self) -> None:
+        """Forget what was typed, because some of it was deleted. The history is loaded again."""
         return

@@ -1,7 +1,7 @@
 """Long pastes: read fast, shown folded at the prompt, sent whole."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from prompt_toolkit.input import Input
 from prompt_toolkit.input.vt100 import Vt100Input
@@ -18,25 +18,32 @@ class Pastes:
     """The pasted texts of one chat that are shown folded."""
 
     def __init__(self) -> None:
-        self._texts: list[str] = []
+        self._texts: dict[int, str] = {}
+        self._count = 0
 
     def fold(self, text: str) -> str:
         """Return what the prompt shows for a pasted text: the text itself if it is short."""
         lines = text.count("\n") + 1
         if lines < _FOLD_FROM_LINES and len(text) < _FOLD_FROM_CHARACTERS:
             return text
-        if text not in self._texts:
-            self._texts.append(text)
+        number = next((n for n, known in self._texts.items() if known == text), None)
+        if number is None:
+            number = self._count = self._count + 1
+            self._texts[number] = text
         size = f"{len(text):,} characters" if lines < _FOLD_FROM_LINES else f"{lines:,} lines"
-        return f"[pasted {size} #{self._texts.index(text) + 1}]"
+        return f"[pasted {size} #{number}]"
 
     def unfold(self, text: str) -> str:
         """Return a text with every fold replaced by the paste behind it."""
         return _FOLDED.sub(self._unfolded, text)
 
+    def forget_except_in(self, lines: Iterable[str]) -> None:
+        """Forget the pastes that are not folded in any of these lines."""
+        kept = {int(number) for line in lines for number in _FOLDED.findall(line)}
+        self._texts = {number: text for number, text in self._texts.items() if number in kept}
+
     def _unfolded(self, fold: re.Match[str]) -> str:
-        number = int(fold[1])
-        return self._texts[number - 1] if 0 < number <= len(self._texts) else fold[0]
+        return self._texts.get(int(fold[1]), fold[0])
 
 
 class PasteParser(Vt100Parser):

@@ -47,6 +47,8 @@ _SUGGEST_FROM = 12
 With fewer, sentences that only share their first word would get in the way.
 """
 _SUGGEST_COMMAND_FROM = 3
+_PAUSE_SECONDS = 0.7
+"""A user who has pressed no key for this long has paused in typing."""
 _VI_STATES = {
     InputMode.NAVIGATION: "vi normal",
     InputMode.REPLACE: "vi replace",
@@ -78,16 +80,21 @@ class Prompt:
     ) -> None:
         self.sent: list[SentLine] = []
         """Lines waiting to be run, oldest first."""
+        self.running: SentLine | None = None
+        """The line that `next_line` returned last, until it can no longer come back."""
         self.attaching = Attaching(redraw)
         self.question = ""
         self._answer: asyncio.Future[str] | None = None
         self._answer_keys = ""
+        self._draft = Document()
+        """The line being typed, while a question takes its place."""
         self._draft_at_answer: Document | None = None
         """The draft when the running command's last question was answered."""
         self._redraw = redraw
         self._line_sent = asyncio.Event()
         self._pastes = Pastes()
         self._keys_at_once = 0
+        self._last_key_at = 0.0
         self._history = MessageHistory(read_history)
         self.buffer = _Buffer(
             history=self._history,
@@ -115,12 +122,23 @@ class Prompt:
         return self._pastes.unfold(self.buffer.text)
 
     def fill(self, text: str) -> None:
-        """Replace the line and put the cursor at its end."""
-        self.buffer.document = Document(text, len(text))
+        """Replace the line, not the answer to a question, and put the cursor at its end."""
+        line = Document(text, len(text))
+        if self.question:
+            self._draft = line
+        else:
+            self.buffer.document = line
 
     def put_first(self, text: str) -> None:
         """Put a text before the line, on lines of its own."""
-        self.fill("\n".join(filter(None, [text, self.buffer.text])))
+        line = self._draft if self.question else self.buffer.document
+        self.fill("\n".join(filter(None, [text, line.text])))
+
+    @property
+    def unsent(self) -> list[str]:
+        """What was typed and is not sent yet, oldest first, with long pastes folded."""
+        lines = [self.running, *self.sent] if self.running else self.sent
+        return list(filter(str.strip, [*(line.text for line in lines), self.buffer.text]))
 
     def clear(self) -> None:
         """Empty the line."""
@@ -157,6 +175,7 @@ class Prompt:
                     continue
                 outgoing = line.reading.result()
             self.sent.remove(line)
+            self.running = line
             return replace(outgoing, words=self._pastes.unfold(outgoing.words))
 
     def send(self) -> bool:
@@ -201,6 +220,13 @@ class Prompt:
         self.attaching.taken_back(line.plain)
         self.put_first(line.text)
 
+    def return_line(self) -> None:
+        """Bring the line that was running back to the prompt."""
+        if self.running is not None:
+            line, self.running = self.running, None
+            self._give_back(line)
+            self._redraw()
+
     def take_back(self) -> None:
         """Bring the newest waiting line back to the prompt."""
         line = self.sent.pop()
@@ -235,9 +261,15 @@ class Prompt:
     async def ask(self, question: str, keys: str = "") -> str:
         """Ask at the prompt and return the answer, empty when the user declines.
 
-        Pressing one of `keys` answers at once, without Enter.
+        Pressing one of `keys` answers at once, without Enter. The question waits for a pause
+        in typing: a key meant for the next message must not answer it.
         """
-        draft = self._draft_without(keys)
+        while (draft := self._draft_without(keys)).text and draft is not self._draft_at_answer:
+            pause_ends = self._last_key_at + _PAUSE_SECONDS
+            if (left := pause_ends - asyncio.get_running_loop().time()) <= 0:
+                break
+            await asyncio.sleep(left)
+        self._draft = draft
         self._answer_keys = keys
         self.question, self._answer = question, asyncio.get_running_loop().create_future()
         self.buffer.reset()
@@ -246,8 +278,8 @@ class Prompt:
             return await self._answer
         finally:
             self.question, self._answer = "", None
-            self._draft_at_answer = draft
-            self.buffer.reset(draft)
+            self._draft_at_answer = self._draft
+            self.buffer.reset(self._draft)
             self._redraw()
 
     def _draft_without(self, keys: str) -> Document:
@@ -280,16 +312,19 @@ class Prompt:
         if self._answer is not None and not self._answer.done():
             self._answer.set_result(text)
 
-    def reload_history(self) -> None:
-        """Reload the history after something in it was deleted."""
+    def forget_input(self) -> None:
+        """Forget the history and the pastes, except in what is not sent yet."""
+        self._pastes.forget_except_in(self.unsent)
         self._history.forget()
         self.buffer.reset(self.buffer.document)
 
     def count_key(self) -> None:
         """Count a key among those that arrive in one read of the terminal."""
+        loop = asyncio.get_running_loop()
+        self._last_key_at = loop.time()
         self._keys_at_once += 1
         if self._keys_at_once == 1:
-            asyncio.get_running_loop().call_soon(setattr, self, "_keys_at_once", 0)
+            loop.call_soon(setattr, self, "_keys_at_once", 0)
 
     @property
     def typed_at_once(self) -> bool:

@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from prompt_toolkit.application import run_in_terminal
 from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.clipboard import InMemoryClipboard
 from prompt_toolkit.completion import Completer
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition, has_completions, has_focus, is_done
@@ -99,7 +100,8 @@ class Screen:
         self.toolbar = ToolbarState()
         self.on_resized: Callable[[], None] = lambda: None
         """Called after a resize, before the prompt is drawn again."""
-        self._editing = False
+        self.editing = False
+        """Whether the user's editor has the terminal."""
         self._held: list[tuple[str, object]] = []
         self._last_group: object = None
         self.prompt.buffer.on_text_changed += lambda _: self._end_hint(self.live.hint)
@@ -172,7 +174,7 @@ class Screen:
         A blank line separates them from what came before, unless both have the same
         `group`.
         """
-        if self._editing or self.app.resizing:
+        if self.editing or self.app.resizing:
             self._held.append((text, group))
             return
         if group is None or group != self._last_group:
@@ -214,11 +216,11 @@ class Screen:
 
     async def _in_editor(self, edit: Callable[[], R]) -> R:
         """Give the terminal to an editor. Output is held back until it ends."""
-        self._editing = True
+        self.editing = True
         try:
             return await run_in_terminal(edit, in_executor=True)
         finally:
-            self._editing = False
+            self.editing = False
             self._print_held()
 
     def copy(self, text: str) -> None:
@@ -226,8 +228,14 @@ class Screen:
         self.app.output.write_raw(f"\x1b]52;c;{b64encode(text.encode()).decode()}\x07")
         self.app.output.flush()
 
+    def forget_input(self) -> None:
+        """Forget what was typed, except what is not sent yet: also what keys could bring back."""
+        self.prompt.forget_input()
+        self.app.clipboard = InMemoryClipboard()
+        self.app.vi_state.named_registers.clear()
+
     async def _edit_line(self) -> None:
-        if self._editing or self.prompt.question:
+        if self.editing or self.prompt.question:
             return
         try:
             text = self.prompt.text
@@ -245,6 +253,8 @@ class Screen:
             found = await asyncio.to_thread(read_clipboard, os.environ)
         except ConstructError as error:
             self.hint(str(error))
+            return
+        if self.prompt.question:  # asked in the meantime
             return
         if isinstance(found, str):
             self.prompt.paste(found)

@@ -144,9 +144,9 @@ class TerminalOutput(Output):
         """Copy a text to the clipboard."""
         self._screen.copy(text)
 
-    def reload_history(self) -> None:
-        """Reload the prompt's history."""
-        self._screen.prompt.reload_history()
+    def forget_input(self) -> None:
+        """Forget what was typed at the prompt, except what is not sent yet."""
+        self._screen.forget_input()
 
 
 class ScreenReply:

@@ -47,7 +47,7 @@ class CalendarEvent:
     """An agenda item in the form that calendars need."""
 
     uid: str
-    """Stays the same through edits, moves and reflections."""
+    """Comes from the oldest observation behind it: edits, moves and most reflections keep it."""
     revised_at: str
     item: AgendaItem
 

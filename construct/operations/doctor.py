@@ -77,13 +77,11 @@ def _credentials(settings: Settings) -> Check:
         models = choose_models(settings)
     except ConstructError as error:
         return Check("credentials", False, str(error).replace("\n", " "))
+    worker = f"memory worker {models.worker_name}"
     if models.is_notebook:
-        return Check(
-            "credentials",
-            True,
-            "no model: the notebook replies. Run `construct setup` to choose one",
-        )
-    detail = f"main model {models.main.name}, memory worker {models.worker_name}"
+        hint = "no model replies, only the notebook. Run `construct setup` to choose one"
+        return Check("credentials", True, f"{hint}; {worker}")
+    detail = f"main model {models.main.name}, {worker}"
     if settings.is_address_from_env_file:
         detail += "; the address comes from .env, so a key from elsewhere is not sent there"
     return Check("credentials", True, detail)

@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from construct import tokens
 from construct.config import Settings
-from construct.memory.learning.observer import WISHES_TOKENS
 from construct.operations.context import Context
 from construct.operations.user_files import ensure_user_file
 from construct.user_rules import EXAMPLE, Rules, read_rules
@@ -17,11 +15,6 @@ class RulesInForce:
 
     file: Path
     rules: Rules
-
-    @property
-    def is_too_long(self) -> bool:
-        """Whether the memory worker reads only the beginning of the prose."""
-        return tokens.count(self.rules.prose) > WISHES_TOKENS
 
 
 def ensure_rules_file(settings: Settings) -> Path:

@@ -105,7 +105,10 @@ def forgotten_view(forgotten: Forgotten) -> str:
 
 def forget_request_view(question: ForgetQuestion, today: date) -> RenderableType:
     """Return what the user wanted forgotten, and what would be deleted with it."""
-    lines = ["You asked for this to be forgotten. It is withheld from the model:"]
+    lines = [
+        "You asked for this to be forgotten. It is withheld from the model, except for messages"
+        " still in the window:"
+    ]
     lines += map(_request_line, question.requests)
     parts: list[RenderableType] = [Text("\n".join(lines))]
     if question.deleted or question.memories:

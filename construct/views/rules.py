@@ -1,20 +1,26 @@
 """Render the user's memory rules and what they left out."""
 
-from construct.memory.learning.observer import WISHES_TOKENS
+from construct.llm.types import Model
+from construct.memory.learning.observer import fitting_wishes
 from construct.operations.rules import RulesInForce
 from construct.views.words import counted
 
 
-def rules_view(in_force: RulesInForce) -> str:
-    """Return which words the rules in force forbid, and in which file the rules are."""
+def rules_view(in_force: RulesInForce, worker: Model | None) -> str:
+    """Return what the rules in force do with this memory worker, and in which file they are."""
     rules = in_force.rules
     if not rules.prose:
         return f"No rules yet: {in_force.file} has only comments."
     lines = [f"Your rules apply from now on. They are in {in_force.file}."]
     if rules.never:
         lines.append(f"Never written: {', '.join(rules.never)}.")
-    if in_force.is_too_long:
-        lines.append(f"The memory worker reads only their first {WISHES_TOKENS:,} tokens.")
+    if worker is None:
+        lines.append("No model does the memory work, so only never: lines have an effect.")
+    else:
+        fit = len(fitting_wishes(rules.prose, worker).splitlines())
+        count = len(rules.prose.splitlines())
+        if fit < count:
+            lines.append(f"They are too long: the memory worker reads only {fit} of {count} lines.")
     lines.append("`construct observe --dry-run` shows what they change.")
     return "\n".join(lines)
 

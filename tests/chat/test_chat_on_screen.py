@@ -1,18 +1,24 @@
 """The chat on the screen: what is typed, what is answered, what stands where."""
 
 import asyncio
+from contextlib import closing
+from threading import Event
 from unicodedata import normalize
 
 import pytest
 
+from construct.clock import Clock
 from construct.config import Settings
 from construct.memory.cycles.runner import StepReport
+from construct.memory.forgetting import delete_conversation
+from construct.store.database import open_database
 from construct.views.markdown import render_markdown
 from construct.views.themes import PLAIN
 from construct.vocabulary import Step
 from tests.chat.conftest import seated, stored
 from tests.chat.documents import DOCUMENTS
 from tests.support.fake_api import FakeApi, Reply, faults
+from tests.support.fake_types import Answer, Json
 
 LONG = "# Head\n\nSome *words* first.\n\n" + "\n".join(
     f"- item number {n} of many" for n in range(40)
@@ -448,6 +454,28 @@ async def test_a_server_that_is_asked_again(api: FakeApi, settings: Settings) ->
         await seat.see("is busy, trying again")
         await seat.see("You said")
         assert "trying again" not in seat.screen.text
+
+
+async def test_a_reply_whose_question_is_deleted_meanwhile(
+    api: FakeApi, settings: Settings
+) -> None:
+    """It is shown, and the user sees that it was not stored."""
+    asked, may_answer = Event(), Event()
+
+    def answer(_: Json) -> Answer:
+        asked.set()
+        may_answer.wait(30)
+        return "Here it is."
+
+    api.enqueue("chat", answer)
+    async with seated(settings) as seat:
+        seat.type("hello\r")
+        await seat.see(asked.is_set)
+        with closing(open_database(settings.db)) as db:
+            delete_conversation(db, 1, Clock(), wait=0)
+        may_answer.set()
+        await seat.see("the reply was not stored: your message was deleted meanwhile")
+        assert "Here it is." in seat.screen.text
 
 
 async def test_a_command_at_a_question_is_no_answer(settings: Settings, api: FakeApi) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import closing
+from dataclasses import replace
 from threading import Event
 
 import pytest
@@ -50,6 +51,45 @@ async def test_leaving_while_a_reply_comes(api: FakeApi, settings: Settings) -> 
     assert stored(settings, "SELECT status FROM messages WHERE role = 'assistant'") == [
         ("interrupted",)
     ]
+
+
+async def test_leaving_shows_what_was_not_sent(api: FakeApi, settings: Settings) -> None:
+    """Whole, even before the chat is loaded, and also the line that is being typed."""
+    long = " ".join(f"word{number}" for number in range(30))
+    async with seated(settings, columns=400) as seat:
+        seat.type(f"{long}\r\x04")
+        await seat.ending
+        assert f"not sent: {long}" in seat.screen.text
+    api.enqueue("chat", Reply("on and on " * 20, chunk_delay=0.02, chunk_size=10))
+    async with seated(settings) as seat:
+        seat.type("talk\r")
+        await seat.see("on and on")
+        seat.type("/quit\rone\x1b\rtwo")
+        await seat.ending
+        assert "not sent: one\ntwo" in seat.screen.text
+    assert stored(settings, "SELECT content FROM messages WHERE role = 'user'") == [("talk",)]
+
+
+@pytest.mark.parametrize("model", ["claude-opus-4-6", "notebook"])
+async def test_an_interrupted_message_is_kept_or_comes_back(
+    api: FakeApi, settings: Settings, model: str
+) -> None:
+    """Whenever Ctrl-C or Ctrl-D is pressed, the message is stored, or said not to be."""
+    settings = replace(settings, model=model)
+    for number in range(24):
+        async with seated(settings) as seat:
+            await seat.see("observe")
+            words = f"message {number}"
+            seat.type(f"{words}\r")
+            for _ in range(number):
+                await asyncio.sleep(0.0005)
+            seat.type("\x04" if number % 2 else "\x03")
+            await asyncio.sleep(0.01)
+            seat.session.screen.leave()
+            await seat.ending
+            query = f"SELECT count(*) FROM messages WHERE role = 'user' AND content = '{words}'"
+            is_said = f"not sent: {words}" in seat.screen.text
+            assert stored(settings, query) == [(0 if is_said else 1,)]
 
 
 async def test_two_terminals_in_one_talk(api: FakeApi, settings: Settings) -> None:

@@ -1,8 +1,10 @@
 """The keys at the prompt: taking back a waiting line, vi's keys, the search."""
 
 import asyncio
+import re
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 from prompt_toolkit.completion import DummyCompleter
@@ -12,10 +14,13 @@ from construct.chat.mentions import shell_words
 from construct.chat.prompt import Prompt
 from construct.config import Settings
 from construct.errors import ConstructError, UsageError
+from construct.llm.anthropic_model import AnthropicModel
 from construct.operations.rules import rules_in_force
 from construct.user_rules import EXAMPLE
+from construct.views.rules import rules_view
 from tests.chat.conftest import seated, stored
 from tests.support.fake_api import FakeApi, Reply
+from tests.support.fake_types import Answer, Json
 
 UP = "\x1b[A"
 
@@ -161,6 +166,42 @@ async def test_the_editor_leaves_the_draft(
         await seat.see(lambda: seat.screen.lines[-3:-1] == ["› edited", "  my draft"])
 
 
+async def test_a_question_that_comes_while_the_editor_is_open(
+    api: FakeApi, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is saved is the line, not the answer. Ctrl-C in the editor stops nothing."""
+    goes_on = tmp_path / "go on"
+    script = tmp_path / "editor"
+    script.write_text(
+        f"#!/bin/sh\nuntil test -e '{goes_on}'; do sleep 0.01; done; echo edited > \"$1\"\n"
+    )
+    script.chmod(0o700)
+    monkeypatch.setenv("EDITOR", str(script))
+    monkeypatch.delenv("VISUAL", raising=False)
+    asked, may_answer = Event(), Event()
+
+    def answer(_: Json) -> Answer:
+        asked.set()
+        may_answer.wait(30)
+        return "Here it is."
+
+    api.enqueue("chat", answer)
+    async with seated(settings) as seat:
+        seat.type("one\r")
+        await seat.see(asked.is_set)
+        seat.type("/forget message:1\rdraft\x18\x05")
+        await seat.see(lambda: seat.session.screen.editing)
+        seat.session._interrupt()
+        may_answer.set()
+        await seat.see(lambda: bool(seat.session.screen.prompt.question))
+        goes_on.touch()
+        await seat.see("[y/N]")
+        seat.type("n\r")
+        await seat.see("Nothing was deleted.")
+        assert "Here it is." in seat.screen.text
+        await seat.see("› edited")
+
+
 def test_no_editor(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without any editor, or with one that is no command, it is said what to set.
 
@@ -253,12 +294,41 @@ async def test_rules_open_in_the_editor(
     async with seated(replace(settings, memory_rules=file)) as seat:
         seat.type("/rules\r")
         await seat.see("Never written: salary.")
+        await seat.see("No model does the memory work, so only never: lines have an effect.")
         assert file.read_text() == f"{EXAMPLE}never: salary\n"
         assert file.stat().st_mode & 0o777 == 0o600
         seat.type("/remember My salary is 4,000\r")
         await seat.see("though your rules say never: salary")
     with pytest.raises(ConstructError, match="is not a file"):
         rules_in_force(replace(settings, memory_rules=tmp_path))
+
+
+def test_rules_that_the_worker_cannot_read_whole(settings: Settings, tmp_path: Path) -> None:
+    """The user sees how much of them counts."""
+    file = tmp_path / "memory-rules.md"
+    file.write_text("Note what I cook.\n" * 1000)
+    worker = AnthropicModel("claude-haiku-5-5")
+    shown = rules_view(rules_in_force(replace(settings, memory_rules=file)), worker)
+    assert re.search(r"reads only \d{3} of 1000 lines", shown)
+
+
+async def test_nothing_typed_in_private_comes_back(api: FakeApi, settings: Settings) -> None:
+    """After private talk neither Ctrl-Y nor the label of a long paste holds its words."""
+    pasted = "\n".join(["secret"] * 100)
+    async with seated(settings) as seat:
+        seat.type("/private ON\r")
+        await seat.see("From here on nothing")
+        seat.type(f"\x1b[200~{pasted}\x1b[201~\r")
+        await seat.see("You said")
+        seat.type("another secret\x15/private Off\r")
+        await seat.see("From here on messages are stored again")
+        seat.type("\x19\x19[pasted 100 lines #1]\r")
+        await seat.see(lambda: len(api.of("chat")) == 2)
+        await seat.see(lambda: seat.screen.text.count("You said") == 2)
+        seat.type(f"\x1b[200~{pasted}\x1b[201~\r")
+        await seat.see(lambda: seat.screen.text.count("You said") == 3)
+    said = stored(settings, "SELECT content FROM messages WHERE role = 'user'")
+    assert said == [("[pasted 100 lines #1]",), (pasted,)]
 
 
 @pytest.fixture
@@ -286,6 +356,22 @@ async def test_a_key_between_two_questions_is_dropped(prompt: Prompt) -> None:
     prompt.buffer.insert_text("d")
     assert await press(prompt, "q") == "q"
     assert prompt.text == "a draft"
+
+
+async def test_a_question_waits_for_a_pause_in_typing(prompt: Prompt) -> None:
+    """Otherwise the rest of a message would answer it."""
+    prompt.fill("Anna is read")
+    prompt.count_key()
+    asking = asyncio.create_task(prompt.ask("Forget it for good? [y/N]"))
+    await asyncio.sleep(0)
+    assert not prompt.question
+    prompt.buffer.insert_text("y")
+    assert prompt.send()
+    while not prompt.question:
+        await asyncio.sleep(0.01)
+    prompt.answer("")
+    assert await asking == ""
+    assert (await prompt.next_line()).words == "Anna is ready"
 
 
 async def test_a_draft_typed_before_the_first_question_stays(prompt: Prompt) -> None:

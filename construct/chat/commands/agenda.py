@@ -76,8 +76,19 @@ async def _ask_about(chat: Chat, out: Output, items: list[AgendaItem]) -> None:
             return
         if key in _KEYS:
             await _settle(chat, out, str(item.id), _KEYS[key])
-        elif key == _MOVE and (day := (await out.answer_to("Moved to which day?")).strip()):
-            await _move(chat, out, str(item.id), day)
+        elif key == _MOVE:
+            await _ask_for_day(chat, out, str(item.id))
+
+
+async def _ask_for_day(chat: Chat, out: Output, name: str) -> None:
+    """Ask to which day a plan is moved, until there is a day or the user declines."""
+    while day := (await out.answer_to("Moved to which day?")).strip():
+        try:
+            await _move(chat, out, name, day)
+        except UsageError as error:
+            out.error(str(error))
+        else:
+            return
 
 
 async def _settle(chat: Chat, out: Output, name: str, how: Settled) -> None:

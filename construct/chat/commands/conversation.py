@@ -142,7 +142,7 @@ async def model(chat: Chat, out: Output, argument: str) -> None:
             out.say(advice)
         return
     models = chat.companion.models
-    if models.is_notebook:
+    if models.is_notebook and models.worker is None:
         out.say(
             "No model is set up: the notebook replies, and observations are made by fixed rules."
         )
@@ -183,9 +183,10 @@ async def persona(chat: Chat, out: Output, argument: str) -> None:
 )
 async def private(chat: Chat, out: Output, argument: str) -> None:
     """While it is on, messages are answered, but neither stored nor observed."""
-    if argument not in {"", "on", "off"}:
+    state = argument.lower()
+    if state not in {"", "on", "off"}:
         raise UsageError("Usage: /private [on|off]")
-    wanted = argument == "on" if argument else not chat.is_private
+    wanted = state == "on" if state else not chat.is_private
     if wanted == chat.is_private:
         out.say(f"Private talk is already {'on' if wanted else 'off'}.")
         return
@@ -193,8 +194,8 @@ async def private(chat: Chat, out: Output, argument: str) -> None:
     if wanted:
         out.say("From here on nothing you say is stored. /private off ends it.")
     else:
-        # What was typed in private must not come back by Ctrl-R or the arrow keys.
-        out.reload_history()
+        # What was typed in private must not come back by Ctrl-R, Ctrl-Y or the arrow keys.
+        out.forget_input()
         out.say("Nothing you said in private was kept. From here on messages are stored again.")
 
 
@@ -297,7 +298,7 @@ async def _delete(chat: Chat, out: Output, argument: str) -> None:
     chat.shown = None
     if wanted == chat.conversation_id:
         chat.begin_anew()
-    out.reload_history()
+    out.forget_input()
     out.say(deleted_text(gone))
 
 

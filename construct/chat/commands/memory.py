@@ -196,13 +196,13 @@ async def timeline(chat: Chat, out: Output, argument: str) -> None:
 async def rules(chat: Chat, out: Output, argument: str) -> None:
     """Opens memory-rules.md in your editor. Write there what to remember or leave out.
 
-    The memory worker reads it. The program itself enforces a line such as "never: salary,
+    The memory worker's model reads it. The program itself enforces a line such as "never: salary,
     Dr. Meier": no observation with one of these words is written. What you type yourself with
     /remember or /edit is kept.
     """
     await out.edit_file(await asyncio.to_thread(operations.ensure_rules_file, chat.settings))
     found = await asyncio.to_thread(operations.rules_in_force, chat.settings)
-    out.say(rules_view(found))
+    out.say(rules_view(found, chat.companion.models.worker))
 
 
 @group.command("/compact", "do memory work now")

@@ -46,7 +46,7 @@ BATCH_TOKENS = 16_000
 """Maximum tokens of messages in one call."""
 KNOWN_TOKENS = 1_500
 """Maximum tokens of known notes in one call."""
-WISHES_TOKENS = 1_500
+_WISHES_TOKENS = 1_500
 """Maximum tokens of the user's rules in one call."""
 _PROMPT_TOKENS = 1_900
 """Tokens reserved for the system prompt (1,710) and what stands between the messages."""
@@ -175,7 +175,7 @@ def system_prompt(wishes: str) -> str:
 def fitting_wishes(wishes: str, model: Model) -> str:
     """Return the first lines of the user's rules, as many as fit into a call."""
     lines = wishes.splitlines()
-    limit = min(WISHES_TOKENS, model.context_window // 16)
+    limit = min(_WISHES_TOKENS, model.context_window // 16)
     fit = tokens.how_many_fit([tokens.count(line) + 1 for line in lines], limit)
     return "\n".join(lines[:fit])
 

@@ -14,18 +14,18 @@ ACTIVE = "SELECT content, referenced_date FROM observations WHERE superseded_at 
 
 
 class Pressing(PlainOutput):
-    """A user who presses these keys, one a question, and types a day when asked."""
+    """A user who presses these keys, one a question, and types these days when asked."""
 
     interactive = True
 
-    def __init__(self, keys: str, day: str = "") -> None:
+    def __init__(self, keys: str, days: str = "") -> None:
         super().__init__()
         self._keys = iter(keys)
-        self._day = day
+        self._days = iter(days.split())
 
     async def answer_to(self, question: str, keys: str = "") -> str:
-        """Press the next key, or type the day."""
-        return next(self._keys) if keys else self._day
+        """Press the next key, or type the next day."""
+        return next(self._keys) if keys else next(self._days, "")
 
 
 @pytest.fixture
@@ -54,6 +54,8 @@ def planned(settings: Settings) -> Settings:
         ("/agenda", " d", "", [("User calls Ana (done)", "2026-02-27")]),
         ("/agenda", "q", "", []),
         ("/agenda", "mq", "2099-03-09",
+         [("User files the form (moved to 2099-03-09)", "2099-03-09")]),
+        ("/agenda", "mq", "nonsense 2099-03-09",
          [("User files the form (moved to 2099-03-09)", "2099-03-09")]),
         ("/agenda", "mq", "", []),
         ("/agenda 3", "c", "", [("User goes to Porto (cancelled)", "2099-03-06")]),
