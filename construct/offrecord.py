@@ -80,9 +80,7 @@ class OffRecord:
         finally:
             self._keep_reply(stream.reply)
             if stream.reply.stop_reason == REFUSED:
-                self.messages[start:] = [
-                    m._replace(stop_reason=REFUSED) for m in self.messages[start:]
-                ]
+                self._leave_out_from(start)
             await asyncio.shield(self._end(stream, request.cache_life))
         reply = stream.reply
         return TurnResult(
@@ -130,7 +128,8 @@ class OffRecord:
     async def retry(self, conversation_id: int | None, listen: Listener) -> TurnResult | None:
         """Ask for another reply to the last message; None if there is no message.
 
-        A reply that breaks off does not replace an earlier one.
+        A reply that breaks off does not replace a complete one. Without a complete one, a
+        message that was refused once is left out of later requests, as on the record.
         """
         questions = [
             i for i, m in enumerate(self.messages) if m.role == Role.USER and m.left_out != DROPPED
@@ -139,17 +138,26 @@ class OffRecord:
             return None
         start = questions[-1]
         question, *replies = earlier = self.messages[start:]
+        is_answered = any(m.status == MessageStatus.COMPLETE for m in replies)
         del self.messages[start:]
         result = None
         try:
             attachments = self._attached_to(question)
             result = await self.turn(conversation_id, question.content, listen, attachments)
         finally:
-            was_asked = len(self.messages) > start
-            is_complete = result is not None and result.complete
-            if not was_asked or (replies and not is_complete):
-                self.messages[start:] = earlier
-        return result
+            if result is None or not result.complete:
+                has_new_reply = len(self.messages) > start + 1
+                if is_answered or not has_new_reply:
+                    self.messages[start:] = earlier
+                was_refused = question.left_out or (result is not None and result.left_out)
+                if was_refused and not is_answered:
+                    self._leave_out_from(start)
+        is_left_out = result.left_out and not is_answered
+        return replace(result, left_out=is_left_out, keeps_reply=is_answered)
+
+    def _leave_out_from(self, start: int) -> None:
+        """Leave the messages from this index on out of later requests: they were refused."""
+        self.messages[start:] = [m._replace(stop_reason=REFUSED) for m in self.messages[start:]]
 
     async def _end(self, stream: ReplyStream, life: CacheLife) -> None:
         await stream.aclose()

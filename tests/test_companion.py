@@ -180,17 +180,22 @@ async def test_a_refused_message_can_be_asked_again(tmp_path: Path, api: FakeApi
     ],
     ids=["refused again", "broken off again"],
 )
+@pytest.mark.parametrize("is_private", [False, True], ids=["on the record", "off the record"])
 async def test_a_partial_reply_is_left_out_with_its_question(
-    tmp_path: Path, api: FakeApi, failures: tuple[faults.Fault, faults.Fault]
+    tmp_path: Path,
+    api: FakeApi,
+    failures: tuple[faults.Fault, faults.Fault],
+    is_private: bool,
 ) -> None:
     """Whichever attempt was refused: alone it would seem to answer the message before."""
     api.enqueue("chat", Reply("Bruno is a dog, I think.", chunk_size=4))
     async with talking(tmp_path, api) as t:
+        responder = OffRecord(t.companion, []) if is_private else t.responder
         api.fail("chat", failures[0])
-        await t.say("Tell me of Bruno.")
+        await responder.turn(t.id, "Tell me of Bruno.", t.heard.append)
         api.fail("chat", failures[1])
-        await t.responder.retry(t.id, t.heard.append)
-        await t.say("Good.")
+        await responder.retry(t.id, t.heard.append)
+        await responder.turn(t.id, "Good.", t.heard.append)
     assert texts(api.of("chat")[-1])[0] == "Good."
 
 
@@ -448,7 +453,9 @@ async def test_a_retry_off_the_record_that_fails_leaves_the_reply(
         aside = OffRecord(t.companion, [])
         await aside.turn(t.id, "Tell me.", t.heard.append)
         api.fail("chat", faults.http(401))
-        await aside.retry(t.id, t.heard.append)
+        again = await aside.retry(t.id, t.heard.append)
+        assert again is not None
+        assert again.keeps_reply
         assert [m.content for m in aside.messages] == ["Tell me.", "First."]
         await aside.retry(t.id, t.heard.append)
         assert [m.content for m in aside.messages] == ["Tell me.", "Second."]
