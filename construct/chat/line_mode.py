@@ -5,6 +5,7 @@ import codecs
 import os
 import sys
 import threading
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import suppress
 from functools import partial
@@ -54,7 +55,7 @@ async def _piped(opening: Opening, *, runs_commands: bool) -> int:
 
 async def _on_dumb_terminal(opening: Opening) -> int:
     lines = TypedLines(sys.stdin.fileno())
-    out = DumbTerminalOutput(lines)
+    out = DumbTerminalOutput(lines.typed_from_now)
     out.say(greeting(opening, out.width))
     chat = Chat(opening, complain=out.notice)
     dialogue = Dialogue(chat, out)
@@ -103,6 +104,7 @@ class TypedLines(AsyncIterator[str]):
 
     def __init__(self, descriptor: int) -> None:
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()
+        self._early: deque[str] = deque()
         self._room = threading.Semaphore(_LINES_AHEAD)
         loop = asyncio.get_running_loop()
 
@@ -113,7 +115,20 @@ class TypedLines(AsyncIterator[str]):
         threading.Thread(target=_read, args=reading, name="stdin", daemon=True).start()
 
     async def __anext__(self) -> str:
-        line = await self._lines.get()
+        return self._early.popleft() if self._early else self._taken(await self._lines.get())
+
+    async def typed_from_now(self) -> str:
+        """Return the next line that is typed after this call, empty if input ends.
+
+        Lines typed before it are not lost: they come next.
+        """
+        with suppress(StopAsyncIteration):
+            while not self._lines.empty():
+                self._early.append(self._taken(self._lines.get_nowait()))
+            return self._taken(await self._lines.get())
+        return ""
+
+    def _taken(self, line: str | None) -> str:
         if line is None:
             self._lines.put_nowait(None)  # the end stays the end
             raise StopAsyncIteration

@@ -2,7 +2,7 @@
 
 import shutil
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from construct.chat.output import Output
@@ -76,8 +76,8 @@ class DumbTerminalOutput(PlainOutput):
 
     interactive = True
 
-    def __init__(self, typed: AsyncIterator[str]) -> None:
-        self._typed = typed
+    def __init__(self, next_line: Callable[[], Awaitable[str]]) -> None:
+        self._next_line = next_line
 
     @property
     def width(self) -> int:
@@ -109,9 +109,9 @@ class DumbTerminalOutput(PlainOutput):
         return PlainReply(WrappedStream(self.width))
 
     async def answer_to(self, question: str, keys: str = "") -> str:
-        """Print the question. The next line of input is the answer."""
+        """Print the question. The next line that is typed is the answer."""
         write(f"{question} ")
-        return await anext(self._typed, "")
+        return await self._next_line()
 
     def _wrapped(self, text: str) -> str:
         from construct.views.wrapping import wrapped
