@@ -131,7 +131,7 @@ def inline(content: str) -> list[Token]:
 def parser(*, links: bool = True) -> MarkdownIt:
     """Return the parser: CommonMark with tables and strikethrough.
 
-    HTML and link definitions are text: a definition may come pages after its use, when
+    HTML blocks are text. So are link definitions: one may come pages after its use, when
     the use has already been printed.
     """
     markdown = MarkdownIt("commonmark", {"maxNesting": 100}).enable(["table", "strikethrough"])

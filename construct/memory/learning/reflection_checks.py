@@ -1,8 +1,8 @@
 """Check what a reflector proposes, as far as code can. No I/O.
 
 A proposal is checked for terms, negation, stance, days, owners and pins, and
-for whether it is shorter (docs/memory.md, "What keeps it correct"). Notes whose change
-fails a check stay as they are. Whether a line still means the same is for the verifier.
+for whether it is shorter (docs/memory.md, "What keeps it correct"). A change that fails a
+check is not made. Whether a line still means the same is for the verifier.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,7 +58,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A refused proposal, why it was refused, and the notes that stay."""
+    """A refused proposal, why it was refused, and the notes that it would have superseded."""
 
     proposal: str
     """The new line, or words such as "dropped"."""
@@ -106,7 +106,7 @@ def check_reflection(
     """Return the part of a proposal that passes the checks.
 
     `settled` are the changes of an earlier answer, which stay. Where a note is named
-    twice, the first use counts, in the order new lines, same, outdated, drop.
+    twice, the first use that passes counts, in the order new lines, same, outdated, drop.
     """
     checks = _Checks({o.id: o for o in given}, said, list(settled))
     for line in proposal.observations:

@@ -3,7 +3,7 @@
 A misspelt word is one slip away from the word that was meant, or two slips in a long
 word whose beginning is right. The index has only the stems of words
 (language/index_words.py), so texts with these stems are read to learn how the words are
-written. The cost does not grow with the database.
+written. How many texts are read does not grow with the database.
 """
 
 import re
@@ -40,7 +40,7 @@ TEXTS_READ = 8
 TEXTS_READ_FILTERED = 200
 """Texts that are read for each stem when filters may hide most of them."""
 ALPHABET_SPAN = 32
-"""Letters of one script are at most this far apart in Unicode."""
+"""How far in Unicode a wrong letter may be from a letter of the word: most of its script."""
 
 # A word, with combining accents.
 _WORD = re.compile(r"(?:[^\W_]|[\u0300-\u036f])+")
@@ -69,7 +69,7 @@ def respell(
     """Return the query without the words that occur nowhere, and their replacements.
 
     `unknown`: the words that occur nowhere. Those with no similar spelling are dropped.
-    The times that the query names and its meaning stay. `today` is the day from which
+    The query keeps its meaning and the times that it names. `today` is the day from which
     "yesterday" is counted.
     """
     dropped = [word for word in unknown if not is_cue(word)]
@@ -137,14 +137,15 @@ def _nearest_spelling(db: sqlite3.Connection, word: str, filters: Filters) -> st
 
 
 def one_slip_away(word: str) -> frozenset[str]:
-    """Return all the spellings one slip away from a word.
+    """Return the spellings one slip away from a word.
 
-    A slip is a letter too many, missing or wrong, or two exchanged.
+    A slip is a letter too many, missing or wrong, or two neighbours exchanged.
     """
     codes: set[int] = set()
     for letter in word:
         codes.update(range(ord(letter) - ALPHABET_SPAN, ord(letter) + ALPHABET_SPAN))
-    letters = [chr(code) for code in codes if code > 0 and chr(code).islower()]
+    characters = [chr(code) for code in codes if code > 0]
+    letters = [char for char in characters if char.isalpha() and char == char.lower()]
     spellings: set[str] = set()
     for position in range(len(word) + 1):
         before, after = word[:position], word[position:]

@@ -213,6 +213,17 @@ def test_looking_for_spellings_is_bounded(life: Life, monkeypatch: pytest.Monkey
     assert 0 < len(asked) <= MAX_RESPELT
 
 
+@pytest.mark.parametrize(
+    ("written", "typed"),
+    [("ירושלים", "ירושליב"), ("الإسكندرية", "الإسكندربة"), ("Воронеж", "Воранеж")],
+    ids=["Hebrew", "Arabic", "Cyrillic"],
+)
+def test_a_wrong_letter_in_another_script(life: Life, written: str, typed: str) -> None:
+    """It is found, whether the script has upper and lower case or not."""
+    life.say(life.talk(), f"{written} 1987.")
+    assert texts(search_memory(life.db, typed).hits) == [f"{written} 1987."]
+
+
 LETTERS = st.text("abc", min_size=1, max_size=6)
 
 
