@@ -45,8 +45,8 @@ def export(
 ) -> None:
     """Write everything in one of FORMATS to a file, or to `stdout` if there is no target.
 
-    Raises UsageError if the target is the database or, unless `force`, an existing file
-    that Construct did not write.
+    Raises UsageError if the target is the database or, unless `force`, a file that is
+    neither empty nor an export or a report of ours.
     """
     if target is not None:
         _refuse_to_replace(ctx, target, force)
