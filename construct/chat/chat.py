@@ -14,7 +14,7 @@ from construct.chat.background import BackgroundWork, Job
 from construct.clock import Clock, to_text
 from construct.companion import Companion
 from construct.config import Settings
-from construct.errors import ConstructError, UsageError
+from construct.errors import ConstructError, NotFoundError, UsageError
 from construct.llm.servers.types import models_named
 from construct.llm.types import File, Request
 from construct.memory import policy
@@ -262,9 +262,12 @@ class Chat:
         if not self.settings.learns or self.conversation_id is None or self.background.busy:
             return self.background.busy
         config = self.companion.memory_config
-        situation = await self.store.call(
-            read_situation, self.conversation_id, config, leaving=True
-        )
+        try:
+            situation = await self.store.call(
+                read_situation, self.conversation_id, config, leaving=True
+            )
+        except NotFoundError:  # deleted by another program
+            return False
         return bool(policy.due(situation, config.thresholds))
 
     async def finish(self, seconds: float | None = None) -> bool:

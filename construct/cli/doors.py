@@ -39,7 +39,7 @@ def mcp_command(
         typer.Option(
             "--conversation",
             metavar="ID",
-            help="Let clients see only this conversation.",
+            help="Let clients see only this conversation (of a fork, also its parents).",
             callback=in_range,
             autocompletion=conversation_ids,
         ),

@@ -93,7 +93,7 @@ def newest_cycle(db: sqlite3.Connection) -> Cycle | None:
     seen: set[int] = set()
     while newest is not None:
         seen.add(newest.id)
-        dependents = reverting.built_on(db, newest, moved_marks=_moved_watermarks(db, newest))
+        dependents = reverting.built_on(db, newest, moved_marks=moved_watermarks(db, newest))
         unseen = [cycle for cycle in dependents if cycle.id not in seen]
         if not unseen:
             break
@@ -132,7 +132,7 @@ def _revert(db: sqlite3.Connection, cycle: Cycle, clock: Clock) -> Undone:
     last_message = None
     if cycle.kind == CycleKind.OBSERVER and cycle.conversation_id is not None:
         last_message = last_message_id(db, cycle.conversation_id)
-        if _moved_watermarks(db, cycle):
+        if moved_watermarks(db, cycle):
             _lower_watermarks(db, cycle.conversation_id, cycle.first_message_id or 0, now)
     forget_requests.withdraw(db, cycle.id)
     base_tokens = None
@@ -164,7 +164,7 @@ def _lower_watermarks(db: sqlite3.Connection, conversation_id: int, first: int, 
     set_task_and_response(db, conversation_id, None, None)
 
 
-def _moved_watermarks(db: sqlite3.Connection, cycle: Cycle) -> bool:
+def moved_watermarks(db: sqlite3.Connection, cycle: Cycle) -> bool:
     """Return whether a cycle moved watermarks: not if it read only archived messages."""
     first, last = cycle.first_message_id or 0, cycle.last_message_id or 0
     return cycle.conversation_id is not None and bool(

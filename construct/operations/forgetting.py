@@ -18,6 +18,7 @@ from construct.store.conversations import get_conversation
 from construct.store.database import transaction
 from construct.store.forget_requests import ForgetRequest
 from construct.store.records import Memory, Message, Observation
+from construct.vocabulary import CycleKind
 
 
 def plan_forget(ctx: Context, reference: Reference, *, words: bool) -> ForgetPlan:
@@ -45,7 +46,9 @@ class Undo:
     title: str | None
     """The title of the conversation that the undone cycle belongs to."""
     is_here: bool
-    """Whether the user is in that conversation."""
+    """Whether the user is in that conversation, or it was in no single one."""
+    is_of_archived: bool
+    """Whether the observer had read messages that were imported, not said here."""
     learns: bool
     """Whether memory work is done at all. If it is, undone work may be done again."""
 
@@ -63,10 +66,12 @@ def undo(ctx: Context, plan: Undo) -> Undo:
 def _described(ctx: Context, changes: Undone) -> Undo:
     conversation_id = changes.cycle.conversation_id
     title = None if conversation_id is None else get_conversation(ctx.db, conversation_id).title
+    observed = changes.cycle.kind == CycleKind.OBSERVER
     return Undo(
         changes,
         title,
-        is_here=conversation_id == ctx.conversation_id,
+        is_here=conversation_id in {None, ctx.conversation_id},
+        is_of_archived=observed and not memory_undo.moved_watermarks(ctx.db, changes.cycle),
         learns=ctx.settings.learns,
     )
 

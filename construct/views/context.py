@@ -52,7 +52,10 @@ def context_view(
     by.
     """
     if upcoming.model == Provider.NOTEBOOK:
-        return Text("No model is set up, so nothing is sent. Run `construct setup` to choose one.")
+        return Text(
+            "The notebook replies, so your message is sent to no model for its reply."
+            " Run `construct setup` to choose one."
+        )
     request = upcoming.request
     sizes = request_tokens(request)
     total = sum(sizes.values())

@@ -278,15 +278,18 @@ def _when_repeated(done: Undo, compact: str) -> str:
     cycle = done.changes.cycle
     if not done.learns:
         return ""
+    if done.is_of_archived:
+        return "Those messages were imported: `construct observe` reads them again."
+    if not done.is_here:
+        # The shell's `construct compact` works on the current conversation only.
+        from_shell = f" (`construct chat --conversation {cycle.conversation_id}`)"
+        compact = f"/compact there{from_shell if compact != '/compact' else ''}"
     if cycle.kind == CycleKind.OBSERVER and done.is_here:
         return f"Those messages will be read again after more talk, or when you run {compact}."
     if cycle.kind == CycleKind.OBSERVER:
-        # The shell's `construct compact` works on the current conversation only.
-        number = cycle.conversation_id
-        from_shell = f" (`construct chat --conversation {number}`)" if compact != "/compact" else ""
         return (
-            f"Those messages, in conversation {number}, will be read again after more talk there, "
-            f"or when you run /compact there{from_shell}."
+            f"Those messages, in conversation {cycle.conversation_id}, will be read again after "
+            f"more talk there, or when you run {compact}."
         )
     if cycle.kind == CycleKind.REFLECTOR:
         return (

@@ -22,7 +22,7 @@ def imported_text(imported: Imported) -> str:
     parts: list[str] = []
     messages = counted(report.messages, "message")
     if report.conversations:
-        parts.append(f"{messages} in {counted(report.conversations, 'new conversation')}")
+        parts += [messages, counted(report.conversations, "new conversation")]
     elif report.messages:
         parts.append(f"{messages} into conversations that were already here")
     if report.observations:

@@ -162,7 +162,7 @@ def listed(*observations: Observation, **more: Any) -> MemoryList:
 
 def undo(changes: Undone, *, is_here: bool = True) -> Undo:
     """Return what was taken back, in this conversation or another."""
-    return Undo(changes, None, is_here, learns=True)
+    return Undo(changes, None, is_here, is_of_archived=False, learns=True)
 
 
 def trace(

@@ -532,7 +532,7 @@ def test_while_nothing_is_learned_no_learning_is_announced(lived: Program, setti
         '{"type": "message", "conversation": "x", "role": "user", "content": "We rowed."}\n'
     )
     done = lived.run("import", "talk.jsonl", more=more)
-    assert (done.stdout, done.stderr) == ("Imported 1 message in 1 new conversation.\n", "")
+    assert (done.stdout, done.stderr) == ("Imported 1 message, 1 new conversation.\n", "")
 
 
 def test_a_question_does_not_go_into_redirected_output(lived: Program) -> None:

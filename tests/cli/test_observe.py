@@ -74,6 +74,16 @@ def test_imported_talk_is_learned(past: Program, api: FakeApi) -> None:
     assert past.run("observe", "--yes").stdout == "Nothing imported is left to observe.\n"
 
 
+def test_what_is_taken_back_can_be_learned_again(past: Program) -> None:
+    """Undoing says how, also after the user has talked on in an imported conversation."""
+    assert past.run("ask", "--conversation", "1", "I like it there.").returncode == 0
+    past.run("observe", "--yes")
+    past.run("undo", "--yes")
+    said = past.run("undo", "--yes").stdout
+    assert "Those messages were imported: `construct observe` reads them again." in said
+    assert past.run("observe", "--yes").stdout.startswith("Observed 6 messages: ")
+
+
 def test_an_unknown_price_is_not_told_as_nothing(past: Program) -> None:
     """Nothing is said of the cost of a model whose price is unknown."""
     done = past.run("observe", "--yes", more={"MEMORY_WORKER_MODEL": "claude-new-9"})

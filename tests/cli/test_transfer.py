@@ -330,7 +330,7 @@ def test_a_deleted_conversation_brings_only_what_is_new(
     assert program.run("import", "old.jsonl").returncode == 0
     assert program.run("conversations", "delete", "1", "--yes").returncode == 0
     said = program.run("import", "new.jsonl").stdout
-    assert said.startswith("Imported 1 message in 1 new conversation.")
+    assert said.startswith("Imported 1 message, 1 new conversation.")
     assert "Forgotten or deleted here, so left out: 2 messages." in said
     assert "1 imported message" in program.run("status").stdout
     exported = program.run("export").stdout

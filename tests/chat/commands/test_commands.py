@@ -334,7 +334,7 @@ async def test_import_brings_in_a_file(
     (tmp_path / "talk.jsonl").write_text(json.dumps(talk))
     async with talking(settings) as dialogue:
         said = await shown(dialogue, f"/import {tmp_path / 'talk.jsonl'}", capsys)
-        assert said.startswith("Imported 1 message in 1 new conversation.")
+        assert said.startswith("Imported 1 message, 1 new conversation.")
         assert "`construct observe` learns from them" in said
         assert "Rowing" in await shown(dialogue, "/conversations", capsys)
         said = await shown(dialogue, f"/import {tmp_path / 'talk.jsonl'}", capsys)
