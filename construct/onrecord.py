@@ -41,6 +41,7 @@ from construct.store.references import replies_to
 from construct.store.reply_context import ReplyContext, forgotten_items, store_reply_context
 from construct.store.shown import count_shown
 from construct.store.usage import Call, learn_token_factor, record_usage
+from construct.tasks import finished
 from construct.tokens import Usage
 from construct.turn import (
     COMPLETE_STOP_REASONS,
@@ -146,8 +147,8 @@ class OnRecord:
         if attachments and (notice := self.companion.unread_notice(attachments)):
             listen(Noticed(notice))
         call = self.companion.store.call
-        listen(Kept())  # the store finishes the call even if this task is cancelled
-        message, turn_context, prepared = await call(self._begin, conversation_id, new, copied_from)
+        beginning = call(self._begin, conversation_id, new, copied_from)
+        message, turn_context, prepared = await finished(beginning, lambda: listen(Kept()))
         if prepared is None:  # the window is too full
             listen(Waiting())
             await self._make_room(conversation_id)

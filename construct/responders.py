@@ -14,6 +14,7 @@ from construct.store.conversations import NO_CACHE, note_request
 from construct.store.database import transaction
 from construct.store.messages import NewMessage, add_message
 from construct.store.records import Message
+from construct.tasks import finished
 from construct.tokens import Usage
 from construct.turn import Delta, Kept, Listener, TurnResult
 from construct.vocabulary import MemorySetting, Role
@@ -40,10 +41,10 @@ class NotebookOnRecord(OnRecord):
         """Store the user's message, and which messages the reply quotes."""
         assert conversation_id is not None  # the caller creates a conversation first
         new = await self._new_message(text, attachments)
-        listen(Kept())  # the store finishes the call even if this task is cancelled
-        reply, reply_text = await self.companion.store.call(
-            self._store_with_reply, conversation_id, new
-        )
+        call = self.companion.store.call
+        storing = call(self._store_question, conversation_id, new)
+        message = await finished(storing, lambda: listen(Kept()))
+        reply, reply_text = await call(self._store_reply_to, message)
         listen(Delta(reply_text))
         return TurnResult(conversation_id, reply_text, reply.id, "end_turn", Usage())
 
@@ -51,14 +52,17 @@ class NotebookOnRecord(OnRecord):
         """Raise UsageError: the reply would be the same."""
         raise UsageError(_SAME_REPLY)
 
-    def _store_with_reply(
+    def _store_question(
         self, db: sqlite3.Connection, conversation_id: int, new: NewMessage
-    ) -> tuple[Message, str]:
-        companion = self.companion
+    ) -> Message:
         with transaction(db):
             message = self._store_message(db, conversation_id, new)
-            note_request(db, conversation_id, companion.now, NO_CACHE)
-        quotes = _relevant_messages(db, companion, new.content, conversation_id, message.id)
+            note_request(db, conversation_id, self.companion.now, NO_CACHE)
+        return message
+
+    def _store_reply_to(self, db: sqlite3.Connection, message: Message) -> tuple[Message, str]:
+        companion, conversation_id = self.companion, message.conversation_id
+        quotes = _relevant_messages(db, companion, message.content, conversation_id, message.id)
         answer = NewMessage(
             Role.ASSISTANT, "", notebook.dump_quotes(quotes), model=companion.models.main.name
         )

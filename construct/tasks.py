@@ -1,7 +1,11 @@
-"""Stop asyncio tasks."""
+"""Stop asyncio tasks, or let them end first."""
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 async def stop(*tasks: "asyncio.Task[None] | None") -> None:
@@ -11,3 +15,21 @@ async def stop(*tasks: "asyncio.Task[None] | None") -> None:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
+
+
+async def finished(work: Coroutine[None, None, T], succeeded: Callable[[], None]) -> T:
+    """Run work to its end, even if this is cancelled meanwhile. The cancellation is then raised.
+
+    `succeeded` is called if the work did not fail, whether cancelled or not.
+    """
+    task = asyncio.create_task(work)
+    try:
+        await asyncio.wait([task])
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        if task.exception() is None:
+            succeeded()
+        raise
+    result = task.result()
+    succeeded()
+    return result

@@ -184,10 +184,10 @@ class Session:
     def _interrupt(self) -> None:
         """Ctrl-C: decline the question, stop what is running, or clear the line."""
         prompt = self.screen.prompt
-        if self.screen.editing:  # the key was for the editor
+        if self.screen.is_editing:  # the key was for the editor
             return
-        if prompt.question:
-            prompt.answer("")
+        if prompt.question.text:
+            prompt.decline()
         elif self._loaded is not None and self._loaded.dialogue.busy:
             self._loaded.dialogue.stop()
         elif prompt.buffer.text:
@@ -197,8 +197,8 @@ class Session:
 
     def _end_of_input(self) -> None:
         """Ctrl-D: decline the question, or leave."""
-        if self.screen.prompt.question:
-            self.screen.prompt.answer("")
+        if self.screen.prompt.question.text:
+            self.screen.prompt.decline()
         else:
             self._leave()
 
@@ -274,7 +274,7 @@ class Session:
                 self._ready.result()
             return
         try:
-            loaded.dialogue.stop()
+            loaded.dialogue.end()
             await loaded.out.settle()
             if not loaded.dialogue.busy:
                 await stop(self._answering)

@@ -91,6 +91,7 @@ class Attaching:
         self._redraw = redraw
         self._files: dict[str, _File] = {}  # by path, the newest last
         self._pictures: dict[str, Attachment] = {}  # from the clipboard, by name
+        self._picture_count = 0
         self._plain: set[str] = set()  # paths that stay text: pasted, or detached
         self._offer: _Offer | None = None
         self._looking: asyncio.Task[None] | None = None
@@ -152,11 +153,20 @@ class Attaching:
 
     def add_picture(self, picture: "Attachment") -> str:
         """Keep a picture from the clipboard. Return the `@` word that names it."""
-        number = len(self._pictures) + 1
+        self._picture_count += 1
+        number = self._picture_count
         name = f"{picture.name}-{number}" if number > 1 else picture.name
         self._pictures[name] = replace(picture, name=name)
         self._plain.discard(name)
         return mention_of(name)
+
+    def forget_pictures_except_in(self, lines: Iterable[str]) -> None:
+        """Forget the pictures from the clipboard that none of these lines names."""
+        named = set[str]().union(*(_paths(mentions(line)) for line in lines))
+        self._pictures = {name: file for name, file in self._pictures.items() if name in named}
+        self._files = {
+            path: file for path, file in self._files.items() if file.version or path in named
+        }
 
     def pasted(self, text: str, line: str) -> None:
         """Offer to attach the files named in a text that is about to be pasted into the line."""

@@ -59,7 +59,7 @@ class Dialogue:
         self._out = out
         self._runs_commands = runs_commands
         self._task: asyncio.Task[AfterCommand | None] | None = None
-        self._stopped = False
+        self._stopped = self._ended = False
         self._unanswered = False
         if out.interactive:
             chat.companion.forget = partial(forget_for_model, chat, out)
@@ -74,6 +74,11 @@ class Dialogue:
         if self._task is not None and not self._stopped:
             self._stopped = True
             self._task.cancel()
+
+    def end(self) -> None:
+        """Interrupt what is running, and run nothing more: the user is leaving."""
+        self._ended = True
+        self.stop()
 
     async def run_line(self, text: str, attachments: Sequence[Attachment] = ()) -> bool:
         """Run a line. Return False when the chat should end."""
@@ -159,6 +164,9 @@ class Dialogue:
 
     async def _run(self, work: Coroutine[None, None, AfterCommand | None]) -> AfterCommand | None:
         """Run something that `stop` can interrupt. Errors are shown and do not end the chat."""
+        if self._ended:
+            work.close()
+            return None
         self._stopped = self._unanswered = False
         self._task = asyncio.create_task(work)
         try:

@@ -88,20 +88,30 @@ class Output(Protocol):
         Asks again after an answer that is neither, such as a command typed too early.
         """
         while self.interactive:
-            answer = (await self.answer_to(f"{question} [y/N]")).strip()
-            if answer.lower() in _ANSWERS:
-                return _ANSWERS[answer.lower()]
-            self.say(f"Not sent: “{shorten(answer, 60)}”. Please answer y or n; Ctrl-C cancels.")
+            answer = await self.answer_to(f"{question} [y/N]")
+            known = _ANSWERS.get(answer.strip().lower())
+            if known is not None:
+                return known
+            self._refuse_answer(answer, "Please answer y or n; Ctrl-C cancels.")
         return False
 
     async def ask_key(self, question: str, keys: str) -> str:
         """Ask for one of `keys`. Empty when the user declines or there is no terminal."""
         while self.interactive:
-            answer = (await self.answer_to(question, keys)).strip()
-            if len(answer) < 2 and answer.lower() in keys:
-                return answer.lower()
-            self.say(f"Not sent: “{shorten(answer, 60)}”. Press {', '.join(keys)} or Enter.")
+            answer = await self.answer_to(question, keys)
+            key = answer.strip().lower()
+            if len(key) < 2 and key in keys:
+                return key
+            self._refuse_answer(answer, f"Press {', '.join(keys)} or Enter.")
         return ""
+
+    def _refuse_answer(self, answer: str, what_to_do: str) -> None:
+        self.say(f"Not sent: “{shorten(answer.strip(), 60)}”. {what_to_do}")
+        self.put_back(answer)
+
+    def put_back(self, text: str) -> None:
+        """Put what was typed as an answer back into the line, if it seems to be a message."""
+        return
 
     async def answer_to(self, question: str, keys: str = "") -> str:
         """Return what the user types in answer to a question, empty when they decline.
@@ -126,6 +136,10 @@ class Output(Protocol):
         """Put a text on the user's clipboard."""
         raise UsageError(_NEEDS_TERMINAL)
 
+    def reload_history(self) -> None:
+        """Reload the prompt's history after something in it was deleted."""
+        return
+
     def forget_input(self) -> None:
-        """Forget what was typed, because some of it was deleted. The history is loaded again."""
+        """Forget what was typed and sent, so that no key brings it back."""
         return

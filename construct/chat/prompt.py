@@ -36,6 +36,7 @@ from construct.chat.mentions import (
     without_detach,
 )
 from construct.chat.pastes import Pastes
+from construct.chat.question import Question
 from construct.text import is_blank
 
 if TYPE_CHECKING:
@@ -77,19 +78,16 @@ class Prompt:
         read_history: Callable[[], Awaitable[list[str]]],
         completer: Completer,
         redraw: Callable[[], None],
+        question_changed: Callable[[], None],
     ) -> None:
         self.sent: list[SentLine] = []
         """Lines waiting to be run, oldest first."""
         self.running: SentLine | None = None
         """The line that `next_line` returned last, until it can no longer come back."""
         self.attaching = Attaching(redraw)
-        self.question = ""
-        self._answer: asyncio.Future[str] | None = None
-        self._answer_keys = ""
-        self._draft = Document()
-        """The line being typed, while a question takes its place."""
-        self._draft_at_answer: Document | None = None
-        """The draft when the running command's last question was answered."""
+        self.question = Question(question_changed)
+        self._line_at_answer: Document | None = None
+        """The line when the running command's last question was answered."""
         self._redraw = redraw
         self._line_sent = asyncio.Event()
         self._pastes = Pastes()
@@ -101,19 +99,19 @@ class Prompt:
             completer=completer,
             complete_while_typing=Condition(
                 lambda: (
-                    not self.question
-                    and (
-                        is_command(self.buffer.text)
-                        or path_being_typed(self.buffer.document.text_before_cursor) is not None
-                    )
+                    is_command(self.buffer.text)
+                    or path_being_typed(self.buffer.document.text_before_cursor) is not None
                 )
             ),
             auto_suggest=ConditionalAutoSuggest(
                 AutoSuggestFromHistory(), Condition(self._may_suggest)
             ),
             multiline=True,
-            on_text_changed=self._text_changed,
-            on_text_insert=self._text_typed,
+            on_text_changed=lambda _: self.attaching.watch(self.buffer.text),
+            # For what is typed. Undo, yank and history do not come here.
+            on_text_insert=lambda _: self.attaching.typed(
+                self.buffer.text, self.buffer.cursor_position
+            ),
         )
 
     @property
@@ -121,24 +119,44 @@ class Prompt:
         """The line with its pastes unfolded."""
         return self._pastes.unfold(self.buffer.text)
 
+    @property
+    def current(self) -> Buffer:
+        """The line that keys go to: while a question waits, the answer to it."""
+        return self.question.line if self.question.text else self.buffer
+
     def fill(self, text: str) -> None:
-        """Replace the line, not the answer to a question, and put the cursor at its end."""
-        line = Document(text, len(text))
-        if self.question:
-            self._draft = line
-        else:
-            self.buffer.document = line
+        """Replace the line and put the cursor at its end."""
+        self.buffer.document = Document(text, len(text))
 
     def put_first(self, text: str) -> None:
         """Put a text before the line, on lines of its own."""
-        line = self._draft if self.question else self.buffer.document
-        self.fill("\n".join(filter(None, [text, line.text])))
+        self.fill("\n".join(filter(None, [text, self.buffer.text])))
+
+    def put_back(self, text: str) -> None:
+        """Put what was typed as an answer at the end of the line, if it seems to be a message."""
+        if text.startswith("/") or len(text.split()) > 1:
+            self.fill(self.buffer.text + text)
+            self._line_at_answer = self.buffer.document
+
+    def decline(self) -> None:
+        """Decline the question."""
+        typed = self.question.line.text
+        self.question.answer("")
+        self.put_back(typed)
 
     @property
     def unsent(self) -> list[str]:
-        """What was typed and is not sent yet, oldest first, with long pastes folded."""
+        """What was typed and is not sent yet, oldest first, with long pastes in full."""
+        return list(map(self._pastes.unfold, self._unsent_lines()))
+
+    def _unsent_lines(self) -> list[str]:
         lines = [self.running, *self.sent] if self.running else self.sent
-        return list(filter(str.strip, [*(line.text for line in lines), self.buffer.text]))
+        texts = [line.text for line in lines]
+        typed = self.buffer._working_lines[-1]  # not the earlier message that ↑ has brought
+        shown = self.buffer.text
+        if shown != typed and shown not in self._history.get_strings():
+            texts.append(shown)  # an earlier message that was changed
+        return list(filter(str.strip, [*texts, typed]))
 
     def clear(self) -> None:
         """Empty the line."""
@@ -148,12 +166,12 @@ class Prompt:
     @property
     def chips(self) -> list[Chip]:
         """The files that would be sent with the line."""
-        return [] if self.question else self.attaching.chips(self.buffer.text)
+        return [] if self.question.text else self.attaching.chips(self.buffer.text)
 
     @property
     def offer(self) -> str:
         """What Tab would attach, in words. Empty if nothing is offered."""
-        return "" if self.question else self.attaching.offer(self.buffer.text)
+        return "" if self.question.text else self.attaching.offer(self.buffer.text)
 
     def take_offer(self) -> None:
         """Attach the files that are offered."""
@@ -162,7 +180,7 @@ class Prompt:
 
     async def next_line(self) -> Outgoing:
         """Wait for the next line that was sent. Return its whole text and its files."""
-        self._draft_at_answer = None
+        self._line_at_answer = None
         while True:
             while not self.sent:
                 self._line_sent.clear()
@@ -185,9 +203,8 @@ class Prompt:
         files and a `/detach` before or after the message: its newest file is detached.
         """
         text = self.buffer.text
-        if self.question:
-            self.buffer.reset()
-            self.answer(text)
+        if self.question.text:
+            self.question.answer(self.question.line.text)
             return False
         if is_blank(text):
             return False
@@ -240,6 +257,9 @@ class Prompt:
         Paths in it are offered, not attached, unless they are all of it and follow an `@`.
         """
         text = text.replace("\r\n", "\n").replace("\r", "\n")
+        if self.question.text:
+            self.question.line.insert_text(text)
+            return
         paths = pasted_paths(text)
         if paths and path_being_typed(self.buffer.document.text_before_cursor) == "":
             first, *others = map(mention_of, paths)
@@ -247,8 +267,7 @@ class Prompt:
             for mention in others:
                 self.buffer.insert_text(f" {mention}")
             return
-        if not self.question:
-            self.attaching.pasted(text, self.buffer.text)
+        self.attaching.pasted(text, self.buffer.text)
         # No event: what is pasted is not typed, and a menu would take the Tab of the offer.
         self.buffer.insert_text(self._pastes.fold(text), fire_event=False)
 
@@ -261,62 +280,50 @@ class Prompt:
     async def ask(self, question: str, keys: str = "") -> str:
         """Ask at the prompt and return the answer, empty when the user declines.
 
-        Pressing one of `keys` answers at once, without Enter. The question waits for a pause
-        in typing: a key meant for the next message must not answer it.
+        Pressing one of `keys` answers at once, without Enter. If a message is being typed,
+        the question waits for a pause, or the next key of the message would answer it.
         """
-        while (draft := self._draft_without(keys)).text and draft is not self._draft_at_answer:
+        now = asyncio.get_running_loop().time
+        is_typing = self._line_at_answer is None and bool(self.sent)
+        while True:
+            line = self._line_without(keys)
+            is_typing = is_typing or (bool(line.text) and line != self._line_at_answer)
             pause_ends = self._last_key_at + _PAUSE_SECONDS
-            if (left := pause_ends - asyncio.get_running_loop().time()) <= 0:
+            if not is_typing or now() >= pause_ends:
                 break
-            await asyncio.sleep(left)
-        self._draft = draft
-        self._answer_keys = keys
-        self.question, self._answer = question, asyncio.get_running_loop().create_future()
-        self.buffer.reset()
-        self._redraw()
+            await asyncio.sleep(pause_ends - now())
+        if line != self.buffer.document:
+            self.buffer.document = line
         try:
-            return await self._answer
+            return await self.question.ask(question, keys)
         finally:
-            self.question, self._answer = "", None
-            self._draft_at_answer = self._draft
-            self.buffer.reset(self._draft)
-            self._redraw()
+            self._line_at_answer = line
 
-    def _draft_without(self, keys: str) -> Document:
-        """Return the draft without answer keys pressed after the last question.
+    def _line_without(self, keys: str) -> Document:
+        """Return the line without answer keys pressed after the last question.
 
         Someone who answers fast may press a key before the next question is there.
         """
-        draft, now = self._draft_at_answer, self.buffer.document
-        if draft is None:
+        line, now = self._line_at_answer, self.buffer.document
+        if line is None:
             return now
-        before, after = draft.text_before_cursor, draft.text_after_cursor
+        before, after = line.text_before_cursor, line.text_after_cursor
         pressed = now.text_before_cursor.removeprefix(before)
         only_keys = set(pressed.lower()) <= set(keys)
-        return draft if only_keys and now.text == before + pressed + after else now
+        return line if only_keys and now.text == before + pressed + after else now
 
-    def _text_changed(self, _: Buffer) -> None:
-        if not self.question:
-            self.attaching.watch(self.buffer.text)
-        key = self.buffer.text.lower()
-        if self.question and len(key) == 1 and key in self._answer_keys:
-            self.answer(key)
-
-    def _text_typed(self, _: Buffer) -> None:
-        """Attach the file whose path is typed. Undo, yank and history do not come here."""
-        if not self.question:
-            self.attaching.typed(self.buffer.text, self.buffer.cursor_position)
-
-    def answer(self, text: str) -> None:
-        """Answer the current question. An empty text declines it."""
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_result(text)
+    def reload_history(self) -> None:
+        """Load the history again, after something in it was deleted. The line stays."""
+        self._history.forget()
+        self.buffer.go_to_history(len(self.buffer._working_lines) - 1)
+        self.buffer.reset(self.buffer.document)
 
     def forget_input(self) -> None:
-        """Forget the history and the pastes, except in what is not sent yet."""
-        self._pastes.forget_except_in(self.unsent)
-        self._history.forget()
-        self.buffer.reset(self.buffer.document)
+        """Forget all that was typed or pasted, except what is not sent yet."""
+        lines = self._unsent_lines()
+        self._pastes.forget_except_in(lines)
+        self.attaching.forget_pictures_except_in(lines)
+        self.reload_history()
 
     def count_key(self) -> None:
         """Count a key among those that arrive in one read of the terminal."""
@@ -358,8 +365,8 @@ class MessageHistory(History):
     async def load(self) -> AsyncGenerator[str, None]:
         """Yield the history, newest first."""
         if not self._loaded:
-            self._loaded = True
             stored = await self._read()
+            self._loaded = True  # only now: whoever waits for it may be cancelled
             typed = self._loaded_strings
             self._loaded_strings = typed + [text for text in stored if text not in typed]
         for text in list(self._loaded_strings):
@@ -389,8 +396,9 @@ def key_bindings(
     """Return the key bindings beyond prompt_toolkit's own for emacs and vi."""
     keys = KeyBindings()
     at_prompt = buffer_has_focus & ~is_searching
-    at_empty_prompt = at_prompt & Condition(lambda: not prompt.buffer.text)
-    can_take_back = at_empty_prompt & Condition(lambda: bool(prompt.sent) and not prompt.question)
+    at_empty_prompt = at_prompt & Condition(lambda: not prompt.current.text)
+    is_line_sent = Condition(lambda: bool(prompt.sent) and not prompt.question.text)
+    can_take_back = at_empty_prompt & is_line_sent
 
     @keys.add("enter", filter=at_prompt)
     def send(event: KeyPressEvent) -> None:
@@ -400,7 +408,7 @@ def key_bindings(
     # Not with vi keys: there Escape leaves insert mode, and Enter then sends.
     @keys.add("escape", "enter", filter=at_prompt & ~vi_mode)
     def new_line(event: KeyPressEvent) -> None:
-        prompt.buffer.newline(copy_margin=False)
+        prompt.current.newline(copy_margin=False)
 
     @keys.add("c-j", filter=at_prompt)
     def new_line_or_send(event: KeyPressEvent) -> None:

@@ -95,13 +95,12 @@ class Screen:
         terminal: tuple[Input, Output] | None = None,
     ) -> None:
         self.theme = theme
-        self.prompt = Prompt(read_history, completer, self.redraw)
+        self.prompt = Prompt(read_history, completer, self.redraw, self._focus)
         self.live = Live(queued=self.prompt.sent)
         self.toolbar = ToolbarState()
         self.on_resized: Callable[[], None] = lambda: None
         """Called after a resize, before the prompt is drawn again."""
-        self.editing = False
-        """Whether the user's editor has the terminal."""
+        self._editor = asyncio.Lock()
         self._held: list[tuple[str, object]] = []
         self._last_group: object = None
         self.prompt.buffer.on_text_changed += lambda _: self._end_hint(self.live.hint)
@@ -129,6 +128,11 @@ class Screen:
         self.app.timeoutlen = _KEY_SEQUENCE_SECONDS
         self.app.key_processor.before_key_press += lambda _: self.prompt.count_key()
         read_long_pastes(self.app.input)
+
+    @property
+    def is_editing(self) -> bool:
+        """Whether the user's editor has the terminal."""
+        return self._editor.locked()
 
     @property
     def width(self) -> int:
@@ -162,6 +166,7 @@ class Screen:
         finally:
             ticking.cancel()
             self.live = Live()
+            self._print_held()
 
     def leave(self) -> None:
         """End the prompt and the application."""
@@ -174,13 +179,13 @@ class Screen:
         A blank line separates them from what came before, unless both have the same
         `group`.
         """
-        if self.editing or self.app.resizing:
+        drawn = self.app.is_running and not self.app.is_done
+        if self.is_editing or (drawn and self.app.resizing):
             self._held.append((text, group))
             return
         if group is None or group != self._last_group:
             text = f"\n{text}"
         self._last_group = group if group is not None else object()
-        drawn = self.app.is_running and not self.app.is_done
         if drawn:
             self.app.erase()
         self.app.output.write_raw(text.replace("\n", "\r\n"))
@@ -216,11 +221,10 @@ class Screen:
 
     async def _in_editor(self, edit: Callable[[], R]) -> R:
         """Give the terminal to an editor. Output is held back until it ends."""
-        self.editing = True
         try:
-            return await run_in_terminal(edit, in_executor=True)
+            async with self._editor:
+                return await run_in_terminal(edit, in_executor=True)
         finally:
-            self.editing = False
             self._print_held()
 
     def copy(self, text: str) -> None:
@@ -233,19 +237,23 @@ class Screen:
         self.prompt.forget_input()
         self.app.clipboard = InMemoryClipboard()
         self.app.vi_state.named_registers.clear()
+        self.app.emacs_state.macro = []
 
     async def _edit_line(self) -> None:
-        if self.editing or self.prompt.question:
+        if self.is_editing or self.prompt.question.text:
             return
+        line, text = self.prompt.buffer.text, self.prompt.text
         try:
-            text = self.prompt.text
-            self.prompt.fill(await self._in_editor(lambda: edit_text(text)))
+            edited = await self._in_editor(lambda: edit_text(text))
         except UsageError as error:
             self.hint(str(error))
+            return
+        given_back = self.prompt.buffer.text.removesuffix(line)  # in the meantime
+        self.prompt.fill(given_back + edited)
 
     async def _paste_clipboard(self) -> None:
         """Insert the clipboard's picture or text."""
-        if self.prompt.question:
+        if self.prompt.question.text:
             return
         from construct.chat.clipboard import read_clipboard
 
@@ -254,12 +262,17 @@ class Screen:
         except ConstructError as error:
             self.hint(str(error))
             return
-        if self.prompt.question:  # asked in the meantime
+        if self.prompt.question.text:  # asked in the meantime
             return
         if isinstance(found, str):
             self.prompt.paste(found)
         else:
             self.prompt.insert_picture(found)
+
+    def _focus(self) -> None:
+        """Let keys go to the question that has begun, or to the line again."""
+        self.app.layout.focus(self.prompt.current)
+        self.redraw()
 
     def _print_held(self) -> None:
         held, self._held = self._held, []
@@ -279,9 +292,9 @@ class Screen:
 
     def _layout(self) -> Layout:
         """Return the layout: live output, the line, completions, search, the toolbar."""
-        buffer = self.prompt.buffer
+        buffer, question = self.prompt.buffer, self.prompt.question
         search = SearchToolbar(ignore_case=True)
-        line = Window(
+        line = self._input_window(
             BufferControl(
                 buffer,
                 search_buffer_control=search.control,
@@ -292,21 +305,23 @@ class Screen:
                     HighlightSelectionProcessor(),
                     ConditionalProcessor(AppendAutoSuggestion(), has_focus(buffer) & ~is_done),
                 ],
-            ),
-            height=lambda: Dimension(
-                min=1, max=max(_FEWEST_INPUT_ROWS, self.app.output.get_size().rows // 2)
-            ),
-            get_line_prefix=self._line_prefix,
-            wrap_lines=True,
-            dont_extend_height=True,
+            )
         )
-        wide_question = FormattedTextControl(lambda: [("class:accent", self.prompt.question)])
+        answer = self._input_window(
+            BufferControl(
+                question.line,
+                include_default_input_processors=False,
+                input_processors=[HighlightSelectionProcessor()],
+            )
+        )
+        is_asking = Condition(lambda: bool(question.text))
+        wide_question = FormattedTextControl(lambda: [("class:accent", question.text)])
         live = FormattedTextControl(
             lambda: self.live.fragments(
                 self.width,
                 self.prompt.chips,
                 self.prompt.offer,
-                is_asking=bool(self.prompt.question),
+                is_asking=is_asking(),
             )
         )
         bottom = FormattedTextControl(
@@ -319,7 +334,8 @@ class Screen:
                     Window(wide_question, wrap_lines=True, dont_extend_height=True),
                     Condition(lambda: self._is_question_wide),
                 ),
-                line,
+                ConditionalContainer(line, ~is_asking),
+                ConditionalContainer(answer, is_asking),
                 ConditionalContainer(Window(height=lambda: _menu_height(buffer)), has_completions),
                 search,
                 Window(bottom, height=1, dont_extend_height=True),
@@ -329,17 +345,30 @@ class Screen:
         menu = CompletionsMenu(max_height=_MENU_ROWS, scroll_offset=1)
         return Layout(FloatContainer(rows, [Float(menu, xcursor=True, ycursor=True)]), line)
 
+    def _input_window(self, control: BufferControl) -> Window:
+        """Return a window for text that is typed, after the prompt sign or the question."""
+        return Window(
+            control,
+            height=lambda: Dimension(
+                min=1, max=max(_FEWEST_INPUT_ROWS, self.app.output.get_size().rows // 2)
+            ),
+            get_line_prefix=self._line_prefix,
+            wrap_lines=True,
+            dont_extend_height=True,
+        )
+
     @property
     def _is_question_wide(self) -> bool:
         """Whether the question leaves too little room for an answer on its row."""
-        return get_cwidth(self.prompt.question) + _ANSWER_COLUMNS > self.width
+        return get_cwidth(self.prompt.question.text) + _ANSWER_COLUMNS > self.width
 
     def _line_prefix(self, line: int, wrapped: int) -> StyleAndTextTuples:
         """Return the prompt sign on the first row, and an indent of its width on the others."""
         style = "class:high" if self.toolbar.private else "class:accent"
         sign = "› "
-        if self.prompt.question and not self._is_question_wide:
-            style, sign = "class:accent", f"{self.prompt.question} "
+        question = self.prompt.question.text
+        if question and not self._is_question_wide:
+            style, sign = "class:accent", f"{question} "
         if line or wrapped:
             return [("", " " * len(sign))]
         return [(style, sign)]

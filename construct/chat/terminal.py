@@ -144,6 +144,14 @@ class TerminalOutput(Output):
         """Copy a text to the clipboard."""
         self._screen.copy(text)
 
+    def put_back(self, text: str) -> None:
+        """Put what was typed as an answer back into the line, if it seems to be a message."""
+        self._screen.prompt.put_back(text)
+
+    def reload_history(self) -> None:
+        """Reload the prompt's history."""
+        self._screen.prompt.reload_history()
+
     def forget_input(self) -> None:
         """Forget what was typed at the prompt, except what is not sent yet."""
         self._screen.forget_input()

@@ -190,10 +190,10 @@ async def test_a_question_that_comes_while_the_editor_is_open(
         seat.type("one\r")
         await seat.see(asked.is_set)
         seat.type("/forget message:1\rdraft\x18\x05")
-        await seat.see(lambda: seat.session.screen.editing)
+        await seat.see(lambda: seat.session.screen.is_editing)
         seat.session._interrupt()
         may_answer.set()
-        await seat.see(lambda: bool(seat.session.screen.prompt.question))
+        await seat.see(lambda: bool(seat.session.screen.prompt.question.text))
         goes_on.touch()
         await seat.see("[y/N]")
         seat.type("n\r")
@@ -338,14 +338,14 @@ def prompt() -> Prompt:
     async def read_history() -> list[str]:
         return []
 
-    return Prompt(read_history, DummyCompleter(), redraw=lambda: None)
+    return Prompt(read_history, DummyCompleter(), lambda: None, lambda: None)
 
 
 async def press(prompt: Prompt, key: str) -> str:
     """Ask a one-key question, press the key and return the answer."""
     asking = asyncio.create_task(prompt.ask("d done · q stop:", "dq"))
     await asyncio.sleep(0)
-    prompt.buffer.insert_text(key)
+    prompt.question.line.insert_text(key)
     return await asking
 
 
@@ -364,12 +364,12 @@ async def test_a_question_waits_for_a_pause_in_typing(prompt: Prompt) -> None:
     prompt.count_key()
     asking = asyncio.create_task(prompt.ask("Forget it for good? [y/N]"))
     await asyncio.sleep(0)
-    assert not prompt.question
+    assert not prompt.question.text
     prompt.buffer.insert_text("y")
     assert prompt.send()
-    while not prompt.question:
+    while not prompt.question.text:
         await asyncio.sleep(0.01)
-    prompt.answer("")
+    prompt.question.answer("")
     assert await asking == ""
     assert (await prompt.next_line()).words == "Anna is ready"
 

@@ -298,7 +298,7 @@ async def _delete(chat: Chat, out: Output, argument: str) -> None:
     chat.shown = None
     if wanted == chat.conversation_id:
         chat.begin_anew()
-    out.forget_input()
+    out.reload_history()
     out.say(deleted_text(gone))
 
 

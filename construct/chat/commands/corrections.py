@@ -124,7 +124,7 @@ async def _forget(
         return None
     gone = await chat.run(forgetting.forget, reference, words=words)
     chat.shown = None
-    out.forget_input()
+    out.reload_history()
     return gone
 
 
@@ -162,7 +162,7 @@ async def ask_about_withheld(chat: Chat, out: Output) -> None:
         if await out.ask("Forget it for good?"):
             await chat.run(forgetting.forget_requested, question)
             chat.shown = None
-            out.forget_input()
+            out.reload_history()
             out.say("Forgotten.")
         elif await out.ask("Keep it after all?"):
             await chat.run(forgetting.keep_requested, question)

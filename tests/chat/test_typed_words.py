@@ -1,0 +1,206 @@
+"""Nothing that is typed is lost, and no key answers a question that it was not meant for."""
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from threading import Event
+
+import pytest
+from prompt_toolkit.completion import DummyCompleter
+
+from construct.chat.prompt import Prompt
+from construct.config import Settings
+from construct.store.database import open_database, transaction
+from tests.chat.conftest import Seat, seated, stored
+from tests.support.fake_api import FakeApi, Reply
+from tests.support.fake_types import Answer, Json
+
+SAID = "SELECT content FROM messages WHERE role = 'user'"
+UP = "\x1b[A"
+FOREVER = Reply("on and on " * 200, chunk_delay=0.02, chunk_size=10)
+
+
+def line(seat: Seat) -> str:
+    """Return the line at the prompt."""
+    return seat.session.screen.prompt.buffer.text
+
+
+async def asked(seat: Seat) -> None:
+    """Say something, and bring up a question about deleting it."""
+    seat.type("hello\r")
+    await seat.see("You said")
+    seat.type("/forget message:1\r")
+    await seat.see("[y/N]")
+
+
+@pytest.mark.parametrize("model", ["claude-opus-4-6", "notebook"])
+async def test_a_message_that_cannot_be_stored_comes_back(settings: Settings, model: str) -> None:
+    """With the error. It is not said to be sent."""
+    async with seated(replace(settings, model=model)) as seat:
+        seat.type("/new Tea\r")
+        await seat.see("A new conversation: Tea.")
+        with closing(sqlite3.connect(settings.db)) as db, db:
+            db.execute(
+                "CREATE TRIGGER full BEFORE INSERT ON messages"
+                " BEGIN SELECT RAISE(ABORT, 'the disk is full'); END"
+            )
+        seat.type("precious words\r")
+        await seat.see(lambda: line(seat) == "precious words")
+    assert "not sent: precious words" in seat.screen.text
+    assert stored(settings, SAID) == []
+
+
+async def test_interrupted_while_another_program_writes(settings: Settings) -> None:
+    """The message is stored first: `/retry` then asks for its reply, not for an earlier one."""
+    async with seated(settings) as seat:
+        seat.type("/new Tea\r")
+        await seat.see("A new conversation: Tea.")
+        with closing(open_database(settings.db)) as importing, transaction(importing):
+            seat.type("hello\r")
+            await seat.see("thinking")
+            await asyncio.sleep(0.1)
+            seat.type("\x03")
+            await asyncio.sleep(0.1)
+        await seat.see("interrupted before the reply began; /retry asks again")
+        assert stored(settings, SAID) == [("hello",)]
+
+
+async def test_leaving_asks_nothing(api: FakeApi, settings: Settings) -> None:
+    """A request to forget that has just come is asked about in the next chat."""
+    api.enqueue("chat", FOREVER)
+    async with seated(settings) as seat:
+        seat.type("talk\r")
+        await seat.see("on and on")
+        with closing(open_database(settings.db)) as db, transaction(db):
+            db.execute(
+                "INSERT INTO forget_requests (uid, message_id, withheld_at)"
+                " VALUES ('u', 1, '2026-01-01T00:00:00+00:00')"
+            )
+        await seat.leave()
+    async with seated(settings) as seat:
+        await seat.see("Forget it for good? [y/N]")
+
+
+async def test_keys_after_an_answer_go_to_the_next_message(
+    api: FakeApi, settings: Settings
+) -> None:
+    """Also when all arrive at once, as over a slow connection."""
+    async with seated(settings) as seat:
+        await asked(seat)
+        seat.type("n\rthe next message\rand a draft")
+        await seat.see("Nothing was deleted.")
+        await seat.see(lambda: line(seat) == "and a draft")
+        await seat.see(lambda: len(api.of("chat")) == 2)
+    assert stored(settings, SAID) == [("hello",), ("the next message",)]
+
+
+@pytest.mark.parametrize("key", ["\r", "\x03"], ids=["Enter", "Ctrl-C"])
+async def test_words_typed_as_an_answer_return_to_the_message(settings: Settings, key: str) -> None:
+    """They follow what was typed before the question, which they were a part of."""
+    async with seated(settings) as seat:
+        seat.type("hello\r")
+        await seat.see("You said")
+        seat.type("/forget message:1\rMy sister")
+        await seat.see("[y/N]")
+        seat.type(f" lives in Porto{key}")
+        if key == "\r":
+            await seat.see("Not sent: “lives in Porto”.")
+            seat.type("n\r")
+        await seat.see(lambda: line(seat) == "My sister lives in Porto")
+
+
+async def test_a_question_leaves_the_line_and_its_history(api: FakeApi, settings: Settings) -> None:
+    """Whoever looks through earlier messages still has the line that they had begun."""
+    came, may_answer = Event(), Event()
+
+    def answer(_: Json) -> Answer:
+        came.set()
+        may_answer.wait(30)
+        return "Here it is."
+
+    async with seated(settings) as seat:
+        seat.type("hello\r")
+        await seat.see("You said")
+        api.enqueue("chat", answer)
+        seat.type("again\r")
+        await seat.see(came.is_set)
+        seat.type("/forget message:1\rmy draft")
+        await seat.see("› my draft")
+        seat.type(UP + UP)
+        await seat.see(lambda: line(seat) == "again")
+        may_answer.set()
+        await seat.see("[y/N]")
+        seat.type("n\r")
+        await seat.see("Nothing was deleted.")
+        seat.type("\x1b[B\x1b[B")
+        await seat.see(lambda: line(seat) == "my draft")
+        seat.type(UP + UP)
+        await seat.see(lambda: line(seat) == "again")
+        seat.session.screen.leave()
+        await seat.ending
+        assert "not sent: my draft" in seat.screen.text
+        assert "not sent: again" not in seat.screen.text
+
+
+async def test_leaving_right_after_a_resize(api: FakeApi, settings: Settings) -> None:
+    """What is printed then is shown, and long pastes in full."""
+    api.enqueue("chat", FOREVER)
+    async with seated(settings, rows=60) as seat:
+        seat.type("talk\r")
+        await seat.see("on and on")
+        seat.type("\x1b[200~" + "\n".join(["word"] * 19) + "\nLAST\x1b[201~\r")
+        await seat.see("queued: [pasted 20 lines #1]")
+        seat.screen.resize(78, 60)
+        seat.session.screen.app._on_resize()
+        await seat.leave()
+        assert "interrupted" in seat.screen.text
+        assert "not sent: word\nword" in seat.screen.text
+        assert "LAST" in seat.screen.text
+
+
+async def test_early_words_do_not_empty_the_history(settings: Settings) -> None:
+    """Earlier messages come by the arrow key, also after a line sent at once."""
+    async with seated(settings) as seat:
+        seat.type("an old message\r")
+        await seat.see("You said")
+        await seat.leave()
+    async with seated(settings) as seat:
+        seat.type("quick\r")
+        await seat.see(lambda: stored(settings, SAID) == [("an old message",), ("quick",)])
+        seat.type(UP + UP)
+        await seat.see(lambda: line(seat) == "an old message")
+
+
+async def test_a_macro_from_private_talk_is_gone(settings: Settings) -> None:
+    """The keys that were recorded do not come back."""
+    async with seated(settings) as seat:
+        seat.type("/private on\r")
+        await seat.see("From here on nothing")
+        for keys in ("\x18(", "a secret", "\x18)", "\x15/private off\r"):
+            seat.type(keys)
+            await asyncio.sleep(0.05)
+        await seat.see("stored again")
+        seat.type("\x18eand")
+        await seat.see(lambda: line(seat) == "and")
+
+
+async def test_a_question_waits_while_the_next_message_is_typed() -> None:
+    """Also between two messages, when the line is empty for a moment."""
+
+    async def read_history() -> list[str]:
+        return []
+
+    prompt = Prompt(read_history, DummyCompleter(), lambda: None, lambda: None)
+    prompt.fill("first")
+    prompt.count_key()
+    assert prompt.send()
+    asking = asyncio.create_task(prompt.ask("d done · q stop:", "dq"))
+    await asyncio.sleep(0)
+    assert not prompt.question.text
+    prompt.buffer.insert_text("dinner")
+    while not prompt.question.text:
+        await asyncio.sleep(0.01)
+    prompt.question.answer("")
+    assert await asking == ""
+    assert prompt.text == "dinner"
