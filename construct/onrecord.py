@@ -1,4 +1,4 @@
-"""Turns on the record: build the request, run tools, store the reply.
+"""Turns with a model on the record: build the request, run tools, store the reply.
 
 The user's message is stored before anything is sent. Whatever arrives of the reply is
 stored too, even if the turn fails or is cancelled.

@@ -8,7 +8,7 @@ class DoorCalls(NamedTuple):
     """How often a client called a tool."""
 
     client: str
-    """The name it gives itself."""
+    """The name that an MCP client gives itself, or "HTTP" for all HTTP clients."""
     tool: str
     calls: int
     results: int
