@@ -1,7 +1,7 @@
 """Decode pictures and encode them again, and read the size of a PNG or JPEG.
 
-Since an attached picture is encoded again, neither its metadata nor malformed data
-reaches a model or the database.
+Since a picture is encoded again when it is attached, neither its metadata nor malformed
+data reaches a model or the database.
 """
 
 import io
@@ -72,7 +72,10 @@ def encode(data: bytes, name: str) -> tuple[str, bytes]:
 
 
 def is_encoded(data: bytes, media_type: str) -> bool:
-    """Return whether a picture of this type could come from `encode`."""
+    """Return whether a picture is of this type, can be decoded, and keeps `encode`'s limits.
+
+    Its metadata is not checked.
+    """
     if media_type != f"image/{format_of(data).lower()}" or len(data) > _MAX_PICTURE_BYTES:
         return False
     from PIL import Image
@@ -93,7 +96,7 @@ def _has_too_many_scans(data: bytes) -> bool:
 
 def _decode(data: bytes, name: str) -> "Image.Image":
     """Return a picture upright, in RGB on white, with no side longer than LONGEST_SIDE."""
-    from PIL import Image, WebPImagePlugin  # noqa: F401 - `open` alone does not load it
+    from PIL import Image, WebPImagePlugin  # noqa: F401 - or `open` loads all plugins
 
     # Pillow warns of odd metadata and of large pictures, which are refused below.
     warnings.filterwarnings("ignore", module=r"PIL\b")

@@ -113,7 +113,7 @@ async def _ask(
 
 
 async def _finish_memory(companion: Companion, conversation_id: int, *, after_pause: bool) -> None:
-    """Do memory work that is due and index, for a minute at most or until Ctrl-C.
+    """Do the memory work that is due, then index: for at most a minute, or until Ctrl-C.
 
     Errors are only logged: the reply has been given.
     """

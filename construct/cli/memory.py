@@ -171,7 +171,7 @@ def search(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Search everything that was ever said or noted, best match first."""
+    """Search all that was said and what is remembered now, best match first."""
     from construct.cli.progress import complete_index_briefly
     from construct.operations.search import search as operation
     from construct.views.search import search_json, search_lines
