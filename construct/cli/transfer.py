@@ -145,9 +145,9 @@ def import_(
 
     It imports all of the file or nothing. Importing the same file again adds nothing;
     after an interruption, run the command again. You can search the imported messages
-    at once. A Construct export also brings in what was learned from its messages.
-    Messages that nothing has been learned from are not part of the context until you
-    run `construct observe`.
+    at once, and the model is sent those that fit what you say. A Construct export also
+    brings in what was learned from its messages; from others nothing is learned until
+    you run `construct observe`.
     """
     from construct.operations import transfer as operations
     from construct.operations.search import count_unsearched

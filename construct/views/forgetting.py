@@ -105,11 +105,8 @@ def forgotten_view(forgotten: Forgotten) -> str:
 
 def forget_request_view(question: ForgetQuestion, today: date) -> RenderableType:
     """Return what the user wanted forgotten, and what would be deleted with it."""
-    lines = [
-        "You asked for this to be forgotten. It is withheld from the model, except for messages"
-        " still in the window:"
-    ]
-    lines += map(_request_line, question.requests)
+    lines = ["You asked for this to be forgotten:", *map(_request_line, question.requests)]
+    lines.append("It is withheld from the model, except for messages still in the window.")
     parts: list[RenderableType] = [Text("\n".join(lines))]
     if question.deleted or question.memories:
         parts.append(Text("Forgetting it for good also deletes:"))

@@ -170,6 +170,6 @@ async def ask_about_withheld(chat: Chat, out: Output) -> None:
         else:
             await chat.run(forgetting.leave_withheld, question)
             out.say(
-                "It stays withheld. /undo gives it back; /forget ID --words deletes it "
-                "(the ID is above)."
+                "It stays withheld. /forget ID --words deletes it (the ID is above). /undo gives "
+                "it back, after taking back all newer memory work."
             )
