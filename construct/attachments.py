@@ -112,7 +112,10 @@ def attachment_name(name: str) -> str:
 
 
 def is_acceptable(attachment: Attachment) -> bool:
-    """Return whether an attachment from elsewhere is one `read_attachment` could return."""
+    """Return whether an attachment from elsewhere keeps the limits of `read_attachment`.
+
+    The characters of its name and the metadata of a picture are not checked.
+    """
     name, data = attachment.name, attachment.data
     if MEDIA_TYPES.get(attachment.media_type) is not _kind(data) or len(name) > _MAX_NAME:
         return False
