@@ -149,12 +149,10 @@ def _new_server(path: Path, window: int) -> "Server":
         ) from error
     try:
         return Server(_params(path, window))
-    except (
-        RuntimeError
-    ) as error:  # damaged, of a kind unknown to llama.cpp, or too large for the memory
+    except RuntimeError as error:
         raise ModelRejectedError(
-            f"{path} cannot be loaded as a model. Check CONSTRUCT_LOCAL_MODEL: it must be a"
-            " whole GGUF file."
+            f"{path} cannot be loaded as a model. It is damaged, too large for this machine's memory,"
+            " or of a kind that llama.cpp does not know. Set CONSTRUCT_LOCAL_MODEL to another file."
         ) from error
 
 

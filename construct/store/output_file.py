@@ -102,13 +102,15 @@ def explaining(target: Path | None) -> Iterator[None]:
 
 
 def refuse_foreign_file(target: Path) -> None:
-    """Raise UsageError for a file with content that Construct did not write."""
+    """Raise UsageError for a file that is neither empty nor an export or a report of ours."""
     if target.is_file() and not _is_ours(target):
         advice = "Pass --force to replace it, or name another file with -o."
         with suppress(OSError):
             if _beginning(target) == MAGIC:  # --force does not replace it with text
                 advice = "Name another file with -o."
-        raise UsageError(f"{target} was not written by Construct.\n{advice}")
+        raise UsageError(
+            f"{target} exists, and is not an export or a report of Construct.\n{advice}"
+        )
 
 
 def _beginning(path: Path) -> bytes:

@@ -88,14 +88,17 @@ def test_any_other_file_needs_force(
         done = lived.run(*command, "-o", "out")
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr == (
-            "out was not written by Construct.\n"
+            "out exists, and is not an export or a report of Construct.\n"
             "Pass --force to replace it, or name another file with -o.\n"
         )
         assert target.read_bytes() == mine
     theirs = database_of(tmp_path / "theirs", 7)
     target.write_bytes(theirs)
     refused = lived.run(*command, "-o", "out").stderr
-    assert refused == "out was not written by Construct.\nName another file with -o.\n"
+    assert (
+        refused
+        == "out exists, and is not an export or a report of Construct.\nName another file with -o.\n"
+    )
     assert target.read_bytes() == theirs
     target.write_text("mine")
     assert lived.run(*command, "-o", "out", "--force").returncode == 0
