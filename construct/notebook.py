@@ -42,7 +42,9 @@ _HOW_TO_FORGET = (
     "mean, and `/forget ID --words` deletes it. After `/private on`, nothing you say is kept."
 )
 # A memory may match: it cannot be quoted, since only uids of messages are stored.
-_NOTHING_FOUND = "No message matches. In a chat, `/recall WORDS` also finds memories."
+_NOTHING_FOUND = (
+    "No message to quote. In a chat, `/recall WORDS` searches all messages and memories."
+)
 _SPEAKERS = {Role.USER: "you", Role.ASSISTANT: "the assistant"}
 
 

@@ -145,14 +145,14 @@ class OffRecord:
             attachments = self._attached_to(question)
             result = await self.turn(conversation_id, question.content, listen, attachments)
         finally:
-            if result is None or not result.complete:
-                has_new_reply = len(self.messages) > start + 1
-                if is_answered or not has_new_reply:
-                    self.messages[start:] = earlier
-                was_refused = question.left_out or (result is not None and result.left_out)
-                if was_refused and not is_answered:
-                    self._leave_out_from(start)
-        is_left_out = result.left_out and not is_answered
+            is_complete = result is not None and result.complete
+            was_refused = question.left_out or (result is not None and result.left_out)
+            is_left_out = bool(was_refused) and not is_complete and not is_answered
+            has_new_reply = len(self.messages) > start + 1
+            if not is_complete and (is_answered or not has_new_reply):
+                self.messages[start:] = earlier
+            if is_left_out:
+                self._leave_out_from(start)
         return replace(result, left_out=is_left_out, keeps_reply=is_answered)
 
     def _leave_out_from(self, start: int) -> None:

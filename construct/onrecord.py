@@ -344,7 +344,7 @@ class OnRecord:
             so_far.stop_reason,
             so_far.usage,
             error,
-            left_out=_is_left_out(prepared, so_far),
+            left_out=_stays_left_out(prepared, so_far) or _is_left_out(prepared, so_far),
             keeps_reply=prepared.has_complete_reply,
         )
 
@@ -392,7 +392,7 @@ class OnRecord:
             if so_far.stop_reason in COMPLETE_STOP_REASONS:
                 include_again(db, prepared.message.id)
                 observations.note_asked(db, prepared.plans_asked_about, self.companion.now)
-            elif reply_id and prepared.message.left_out:  # its question was declined before
+            elif reply_id and _stays_left_out(prepared, so_far):
                 exclude_from_requests(db, [reply_id], REFUSED)
             self._record_usage(db, prepared, so_far)
         return reply_id
@@ -465,6 +465,12 @@ def _drop(db: sqlite3.Connection, conversation_id: int) -> str | None:
 def _is_left_out(prepared: PreparedTurn, so_far: ReplyInProgress) -> bool:
     """Return whether the model refused the message and no earlier reply answers it."""
     return so_far.stop_reason == REFUSED and not prepared.has_complete_reply
+
+
+def _stays_left_out(prepared: PreparedTurn, so_far: ReplyInProgress) -> bool:
+    """Return whether the model had refused the message before, and has not answered it now."""
+    is_answered = so_far.stop_reason in COMPLETE_STOP_REASONS
+    return prepared.message.left_out is not None and not is_answered
 
 
 def _replies_to_hide(new_id: int, earlier: Sequence[Message], *, is_complete: bool) -> list[int]:

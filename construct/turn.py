@@ -88,7 +88,7 @@ class TurnResult:
     usage: Usage
     error: ModelError | None = None
     left_out: bool = False
-    """True if later requests omit the message, because the model refused it."""
+    """True if later requests omit the message, because the model has refused it."""
     keeps_reply: bool = False
     """True if an earlier reply to the same message is complete: it stays if this one breaks off."""
 

@@ -88,7 +88,7 @@ async def test_a_question_of_other_words_is_answered_by_those_it_shares(notes: N
         reply = await notes.say(question)
         assert "“My mother Clara is 67 and lives in Braga.” (message:1)" in reply
         assert reply.count("message:") == 1
-    assert "No message matches" in await notes.say("Who repairs bicycles?")
+    assert "No message to quote" in await notes.say("Who repairs bicycles?")
 
 
 def test_an_observation_answers_with_the_message_behind_it(tmp_path: Path) -> None:
@@ -343,7 +343,7 @@ def test_private_talk_is_answered_and_not_kept(asked: Program, more: tuple[str, 
     assert QUOTE in quoting
     assert "From before" not in secret
     assert "trying again gives the same reply" in done.stderr
-    assert "every message here has its reply" in done.stderr
+    assert "no message said here waits" in done.stderr
     assert b"xylophone" not in asked.db.read_bytes()
     with closing(open_database(asked.db)) as db:
         assert len(messages_of(db, 1)) == 6
@@ -499,5 +499,5 @@ async def test_a_question_that_nothing_answers(notes: Notes) -> None:
     """It is told so, and an earlier question is no answer to it."""
     await notes.say("Who is my dentist?")
     reply = await notes.say("Who is my dentist in Lisbon?")
-    assert "No message matches" in reply
+    assert "No message to quote" in reply
     assert "message:" not in reply

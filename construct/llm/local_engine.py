@@ -151,7 +151,7 @@ def _new_server(path: Path, window: int) -> "Server":
         return Server(_params(path, window))
     except RuntimeError as error:
         raise ModelRejectedError(
-            f"{path} cannot be loaded as a model. It is damaged, too large for this machine's memory,"
+            f"{path} cannot be loaded as a model. It is damaged, too large for the memory,"
             " or of a kind that llama.cpp does not know. Set CONSTRUCT_LOCAL_MODEL to another file."
         ) from error
 

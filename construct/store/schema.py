@@ -91,7 +91,7 @@ def m002_memory(db: Database) -> None:
             started_at TEXT NOT NULL,
             finished_at TEXT,
             error TEXT,
-            notes TEXT,                    -- JSON list: what the guard kept back, and why
+            notes TEXT,                    -- JSON list: what was not stored, and why
             base_tokens INTEGER,           -- active observation tokens when a reflector cycle ended
             reverted_at TEXT,
             held_message_id INTEGER,       -- undone: due again only for what was said after this message
@@ -207,7 +207,7 @@ def m003_curated(db: Database) -> None:
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             uid TEXT NOT NULL UNIQUE DEFAULT (lower(hex(randomblob(16)))),
             created_at TEXT NOT NULL,
-            purpose TEXT NOT NULL,         -- chat, observer, reflector, graph
+            purpose TEXT NOT NULL,         -- chat, observer, reflector, verifier, graph
             model TEXT NOT NULL,
             input_tokens INTEGER NOT NULL DEFAULT 0,
             cache_read_tokens INTEGER NOT NULL DEFAULT 0,

@@ -7,6 +7,10 @@ from construct.errors import ContextOverflowError, with_note
 from construct.turn import TurnResult
 
 _MESSAGE_IS_KEPT = "Your message will be sent with the next one; in a chat, /drop takes it out."
+_MESSAGE_IS_LEFT_OUT = (
+    "Later requests still leave your message out; in a chat, /retry sends it again."
+)
+_EARLIER_REPLY_STAYS = "The earlier reply stays."
 _MESSAGE_IS_TOO_LARGE = (
     "Until you take this message out, earlier ones may be left out of requests; "
     "in a chat, /drop takes it out."
@@ -20,20 +24,23 @@ def why_broken(result: TurnResult) -> str:
     """
     if result.error is not None:
         if result.keeps_reply:
-            return with_note(str(result.error), "The earlier reply stays.")
+            return with_note(str(result.error), _EARLIER_REPLY_STAYS)
+        if result.left_out:
+            return with_note(str(result.error), _MESSAGE_IS_LEFT_OUT)
         is_too_large = isinstance(result.error, ContextOverflowError)
         note = _MESSAGE_IS_TOO_LARGE if is_too_large else _MESSAGE_IS_KEPT
         return with_note(str(result.error), note)
     if result.stop_reason == "refusal":
         left_out = " Later requests leave your message out." if result.left_out else ""
         return f"The model declined to answer this.{left_out}\nRephrase it, or try another model."
+    what_stays = _EARLIER_REPLY_STAYS if result.keeps_reply else "What arrived is kept."
     if result.stop_reason == "model_context_window_exceeded":
         return (
-            "The reply did not fit the model's context window; what arrived is kept.\n"
+            f"The reply did not fit the model's context window. {what_stays}\n"
             "Run `construct compact`, then ask again."
         )
     return (
-        "The reply broke off; what arrived is kept.\n"
+        f"The reply broke off. {what_stays}\n"
         "Ask again (in a chat, /retry), or run `construct doctor`."
     )
 

@@ -57,6 +57,7 @@ def test_the_demo_leads_back_to_the_choice(program: Program) -> None:
         terminal.see(lambda screen: "leave everything as it is" in "".join(screen.lines[-8:]))
         terminal.type("n")
         terminal.see("This is a notebook")
+        terminal.see(lambda screen: "observe 0%" in screen.lines[-1])
         terminal.type(CTRL_D)
         assert terminal.wait() == 0
 

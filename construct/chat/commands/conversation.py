@@ -214,7 +214,7 @@ async def drop(chat: Chat, out: Output, argument: str) -> None:
     """
     dropped = await chat.drop()
     if dropped is None:
-        raise NotFoundError("Nothing to drop: every message here has its reply.")
+        raise NotFoundError("Nothing to drop: no message said here waits for its reply.")
     kept = "" if chat.is_private else " It stays stored and searchable."
     out.say(f"Left out of requests: “{shorten(dropped, 60)}”.{kept}")
 

@@ -1,8 +1,8 @@
 """Plan what to delete when something is forgotten. Nothing is changed here.
 
 Forgetting a fact deletes the observations of generation 0 that state it, all edits of
-them, and every reflection that rests on them. Near-identical observations from the same
-messages are deleted too, and undone ones from them. The other observations that the
+them, and every reflection that rests on them. Other observations from the same messages
+are deleted too if they say nearly the same or were undone. The other observations that the
 reflections replaced become active again. Forgetting a message starts from everything
 drawn from it; deleting a conversation, from all its messages. Titles, tasks, notes of
 cycles and tool results that reveal the fact are cleared too.

@@ -201,6 +201,27 @@ async def test_what_failed_goes_along_until_it_is_dropped(
         assert "left out of requests: dropped" in await shown(dialogue, "/history", capsys)
 
 
+@pytest.mark.parametrize("private", ["off", "on"])
+async def test_a_failed_retry_says_what_becomes_of_the_message(
+    settings: Settings, api: FakeApi, capsys: pytest.CaptureFixture[str], private: str
+) -> None:
+    """A refused one stays left out; a complete reply stays if the new one breaks off."""
+    async with talking(settings) as dialogue:
+        await dialogue.run_line(f"/private {private}")
+        await dialogue.run_line("Tell me of figs.")
+        api.fail("chat", faults.silent_end(after=3))
+        await dialogue.run_line("/retry")
+        assert "The reply broke off. The earlier reply stays.\n" in capsys.readouterr().err
+        api.fail("chat", faults.refusal())
+        await dialogue.run_line("Poison.")
+        api.fail("chat", faults.http(401))
+        await dialogue.run_line("/retry")
+        assert capsys.readouterr().err.endswith(
+            "\nLater requests still leave your message out; /retry sends it again.\n"
+        )
+        assert "Poison" not in await shown(dialogue, "/context full", capsys)
+
+
 async def test_a_refusal_says_what_becomes_of_the_message(
     settings: Settings, api: FakeApi, capsys: pytest.CaptureFixture[str]
 ) -> None:
