@@ -1,7 +1,7 @@
 """The notebook: replies by fixed rules, used when no model is configured.
 
 A reply quotes up to three relevant earlier messages. If there are none, it says whether
-the message is kept, and after a question also that nothing matches. When asked to
+the message is kept, and after a question also that there is nothing to quote. When asked to
 forget something, it explains how, after the reply to whatever else was said. Only the
 uids of the quoted messages are stored. So the reply's text is never observed, indexed,
 exported or sent to a model, and a forgotten message disappears from it.

@@ -233,7 +233,7 @@ class Screen:
         self.app.output.flush()
 
     def forget_input(self) -> None:
-        """Forget what was typed, except what is not sent yet: also what keys could bring back."""
+        """Forget what was typed and what keys could bring back, except what is not sent yet."""
         self.prompt.forget_input()
         self.app.clipboard = InMemoryClipboard()
         self.app.vi_state.named_registers.clear()

@@ -287,7 +287,7 @@ def observe(
             "--since",
             metavar="DATE",
             help="Only conversations with messages since DATE, such as 2025-03-01 or 90d. "
-            "With --dry-run: only messages since DATE.",
+            "With --dry-run: all messages since DATE.",
         ),
     ] = None,
     budget: Annotated[
@@ -313,7 +313,7 @@ def observe(
             metavar="N",
             min=1,
             callback=in_range,
-            help="With --dry-run: the last N messages; 40 unless given.",
+            help="With --dry-run: the last N messages; 40 without --last or --since.",
         ),
     ] = None,
     yes: Yes = False,

@@ -89,7 +89,7 @@ def compact(env: Environment, *, as_json: bool) -> None:
     with env.context() as ctx:
         conversation_id = ctx.conversation_id
     if conversation_id is None:
-        choose_models(env.settings)  # raises if none is configured
+        choose_models(env.settings)  # raises if the configured one is not available
         print_json(compact_json(None)) if as_json else say("Nothing to compact yet.")
         return
     done = compact_conversation(env, conversation_id)
