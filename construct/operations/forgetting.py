@@ -46,7 +46,7 @@ class Undo:
     title: str | None
     """The title of the conversation that the undone cycle belongs to."""
     is_here: bool
-    """Whether the user is in that conversation, or it was in no single one."""
+    """Whether the user is in that conversation, or the cycle belongs to none."""
     is_of_archived: bool
     """Whether the observer had read messages that were imported, not said here."""
     learns: bool

@@ -21,7 +21,7 @@ from construct.vocabulary import CycleKind, CycleStatus, Settled
 
 _ENDED = (CycleStatus.SUCCEEDED, CycleStatus.FAILED, CycleStatus.REVERTED)
 HEARTBEAT_SECONDS = 5.0
-"""How often a running cycle and an open chat renew their heartbeat."""
+"""How often a running cycle renews its heartbeat; an open chat does less often."""
 STALE_SECONDS = 90.0
 """Age from which a heartbeat from another host counts as stale."""
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -253,7 +253,7 @@ def last_cycle(
 def last_over_live_messages(db: sqlite3.Connection, conversation_id: int) -> Cycle | None:
     """Return a conversation's newest observer cycle that succeeded, undone or not.
 
-    Cycles over archived messages only do not count.
+    Cycles that read nothing but archived messages do not count.
     """
     source = """cycles AS c WHERE kind = 'observer' AND conversation_id = ?
         AND status IN ('succeeded', 'reverted') AND EXISTS (

@@ -129,7 +129,7 @@ def search_memory(
     """Return the best matches, best first. Deterministic.
 
     A word of the query that occurs nowhere is ignored. A word with almost the same
-    spelling is searched for instead; entries that have only that one rank below the others.
+    spelling is searched for instead; entries that only that word finds rank below the others.
     With `meaning`, entries that say the same in different words are found too. `today` is
     the day from which "yesterday" is counted. Raises ValueError if the query is blank.
     """
