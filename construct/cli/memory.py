@@ -317,7 +317,7 @@ def pin(
     off: Annotated[bool, typer.Option("--off", help="Remove the pin.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Keep a memory word for word, and show it before others."""
+    """Keep a memory word for word, and choose it first if not all fit."""
     from construct.operations.memory import pin as operation
 
     env = environment(context)
