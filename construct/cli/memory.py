@@ -317,7 +317,7 @@ def pin(
     off: Annotated[bool, typer.Option("--off", help="Remove the pin.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Keep a memory word for word, and choose it first if not all fit."""
+    """Keep a memory word for word, and leave out others first."""
     from construct.operations.memory import pin as operation
 
     env = environment(context)

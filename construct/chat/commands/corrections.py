@@ -50,7 +50,7 @@ async def edit(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command(_PIN, "keep a memory as it is", example="/pin 12", choices=observation_choices)
 async def pin(chat: Chat, out: Output, argument: str) -> None:
-    """A pinned memory is kept word for word, and chosen first if not all fit the budget.
+    """A pinned memory is kept word for word. If not all fit the budget, others are left out.
 
     /pin ID off removes the pin. Without an ID it takes the memory listed last, or the best
     match of /recall.
