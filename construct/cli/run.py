@@ -72,11 +72,11 @@ def _outcome(arguments: Sequence[str]) -> int:
         return _fail(str(explained), explained.status)
     except OSError as error:
         has_path = isinstance(error.filename, str | bytes)
-        subject = f"{os.fsdecode(error.filename)} failed" if has_path else "Writing failed"
-        return _fail(
-            f"{subject}: {error.strerror or error}.\nCheck the file and the disk, then try again.",
-            ExitStatus.FAILED,
+        where = (
+            f"Cannot read or write {os.fsdecode(error.filename)}" if has_path else "Writing failed"
         )
+        advice = "Check the permissions of its folder, and the disk. Then try again."
+        return _fail(f"{where}: {error.strerror or error}.\n{advice}", ExitStatus.FAILED)
     except Exception as error:  # noqa: BLE001 - the last resort: users never see a traceback
         return _unexpected(error)
 

@@ -151,7 +151,10 @@ def _worker(settings: Settings, provider: Provider, main: "Model") -> tuple["Mod
         if provider is Provider.NOTEBOOK:
             return None, f"no model is set up, {_BY_RULE}"
         if provider is Provider.LOCAL:
-            return None, f"a local model only replies, {_BY_RULE}"
+            return (
+                None,
+                f"a local model only replies unless MEMORY_WORKER_MODEL is local, {_BY_RULE}",
+            )
         if _is_anthropics(settings.base_url):
             return _server_model(settings, worker_model(), "MEMORY_WORKER_MODEL").model, ""
         if is_capable(main):

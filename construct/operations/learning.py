@@ -23,6 +23,9 @@ from construct.store.database import transaction
 from construct.store.usage import spent_on_memory
 from construct.vocabulary import CycleKind, CycleStatus
 
+_BUDGET_SPENT = "the budget is spent. Run the same command again to go on"
+_DAILY_LIMIT_REACHED = "the daily limit was reached. Pass --budget, or try again tomorrow"
+
 
 @dataclass(frozen=True, slots=True)
 class CompactResult:
@@ -106,12 +109,13 @@ async def observe(
     """
     done = Observed(messages_left=plan.messages)
     before = await companion.store.call(spent_on_memory)
+    when_spent = _DAILY_LIMIT_REACHED if budget is None else _BUDGET_SPENT
     advance("Observing", 0, plan.messages)
     for waiting in plan.backlogs:
         while done.stopped is None:
             if budget is not None:
                 await companion.store.call(_limit_to, companion, before + budget)
-            step = await _step(companion, waiting.conversation_id)
+            step = await _step(companion, waiting.conversation_id, when_spent)
             if step is None:
                 break
             done = Observed(
@@ -136,12 +140,14 @@ def _limit_to(db: sqlite3.Connection, companion: Companion, total: float) -> Non
     companion.worker.config = replace(companion.memory_config, daily_usd=limit)
 
 
-async def _step(companion: Companion, conversation_id: int) -> Observed | None:
-    """Observe the next batch of a conversation; None if nothing in it is left to observe."""
+async def _step(companion: Companion, conversation_id: int, when_spent: str) -> Observed | None:
+    """Observe the next batch of a conversation; None if nothing in it is left to observe.
+
+    `when_spent` says why it stops once the worker has cost as much as it may.
+    """
     store, worker, model = companion.store, companion.worker, companion.models.worker
     if model is not None and await store.call(is_over_limit, worker.config):
-        reason = "the spending limit was reached. Pass a higher --budget, or try again tomorrow"
-        return Observed(stopped=reason)
+        return Observed(stopped=when_spent)
     if await store.call(_is_being_observed, conversation_id, worker.config):
         reason = (
             f"conversation {conversation_id} is being observed by another process. Try again later"

@@ -243,7 +243,7 @@ def test_what_the_budget_does_not_pay_for_is_left(
         long.run("ask", "--conversation", "1", "And then?", "--no-wait")
     done = long.json("observe", "--budget", "0.0001", "--yes")
     assert (done["messages"], done["messages_left"]) == (1, 2)
-    assert done["stopped"].startswith("the spending limit was reached. Pass a higher --budget")
+    assert done["stopped"].startswith("the budget is spent. Run the same command again")
     assert long.json("observe", "--yes")["messages"] == 2
     assert len(api.of("observer")) == 3
 
