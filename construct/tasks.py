@@ -18,18 +18,19 @@ async def stop(*tasks: "asyncio.Task[None] | None") -> None:
 
 
 async def finished(work: Coroutine[None, None, T], succeeded: Callable[[], None]) -> T:
-    """Run work to its end, even if this is cancelled meanwhile. The cancellation is then raised.
+    """Run work to its end, however often this is cancelled meanwhile. Then it is cancelled.
 
     `succeeded` is called if the work did not fail, whether cancelled or not.
     """
     task = asyncio.create_task(work)
-    try:
-        await asyncio.wait([task])
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        if task.exception() is None:
-            succeeded()
-        raise
-    result = task.result()
-    succeeded()
-    return result
+    is_cancelled = False
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError:
+            is_cancelled = True
+    if task.exception() is None:
+        succeeded()
+    if is_cancelled:
+        raise asyncio.CancelledError
+    return task.result()

@@ -194,7 +194,7 @@ class Dialogue:
     def _interrupted_words(self) -> str:
         if not self.kept:
             return "interrupted; the message was not sent"
-        if self._unanswered:
+        if self._unanswered and not self._chat.companion.models.is_notebook:
             return "interrupted before the reply began; /retry asks again"
         return "interrupted"
 

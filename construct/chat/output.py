@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from construct.store.records import Message
 
 _ANSWERS = {"y": True, "yes": True, "": False, "n": False, "no": False}
-_NEEDS_TERMINAL = "This command needs a terminal."
+_NEEDS_TERMINAL = "This command needs a full terminal: not TERM=dumb, and no pipe."
 
 
 class ReplyView(Protocol):

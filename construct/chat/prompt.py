@@ -1,7 +1,7 @@
 """The prompt: the line being typed, its keys and history, and the lines sent."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,13 +22,14 @@ from prompt_toolkit.filters import (
     vi_mode,
     vi_navigation_mode,
 )
-from prompt_toolkit.history import History
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.key_binding.vi_state import InputMode
 from prompt_toolkit.keys import Keys
+from prompt_toolkit.utils import get_cwidth
 
 from construct.chat.attaching import Attaching, Chip, Outgoing
 from construct.chat.completion import is_command
+from construct.chat.history import MessageHistory
 from construct.chat.mentions import (
     mention_of,
     pasted_paths,
@@ -48,6 +49,8 @@ _SUGGEST_FROM = 12
 With fewer, sentences that only share their first word would get in the way.
 """
 _SUGGEST_COMMAND_FROM = 3
+_LONGEST_ANSWER = 8
+"""Columns of an answer that may just be mistyped."""
 _PAUSE_SECONDS = 0.7
 """A user who has pressed no key for this long has paused in typing."""
 _VI_STATES = {
@@ -130,13 +133,24 @@ class Prompt:
 
     def put_first(self, text: str) -> None:
         """Put a text before the line, on lines of its own."""
+        self._leave_history()
         self.fill("\n".join(filter(None, [text, self.buffer.text])))
 
     def put_back(self, text: str) -> None:
-        """Put what was typed as an answer at the end of the line, if it seems to be a message."""
-        if text.startswith("/") or len(text.split()) > 1:
-            self.fill(self.buffer.text + text)
+        """Put what was typed as an answer after the line, if it seems to be a message."""
+        if _may_be_message(text):
+            self._leave_history()
+            self.fill("\n".join(filter(None, [self.buffer.text, text.strip()])))
             self._line_at_answer = self.buffer.document
+
+    def _leave_history(self) -> None:
+        """Go from an earlier message that ↑ has brought to the line. Changed, it is added."""
+        shown, last = self.buffer.text, len(self.buffer._working_lines) - 1
+        is_changed = shown not in self._history.get_strings()
+        if self.buffer.working_index != last:
+            self.buffer.go_to_history(last)
+            if is_changed:
+                self.fill("\n".join(filter(None, [self.buffer.text, shown])))
 
     def decline(self) -> None:
         """Decline the question."""
@@ -150,13 +164,11 @@ class Prompt:
         return list(map(self._pastes.unfold, self._unsent_lines()))
 
     def _unsent_lines(self) -> list[str]:
+        self._leave_history()
         lines = [self.running, *self.sent] if self.running else self.sent
-        texts = [line.text for line in lines]
-        typed = self.buffer._working_lines[-1]  # not the earlier message that ↑ has brought
-        shown = self.buffer.text
-        if shown != typed and shown not in self._history.get_strings():
-            texts.append(shown)  # an earlier message that was changed
-        return list(filter(str.strip, [*texts, typed]))
+        answer = self.question.line.text
+        typed = [self.buffer.text, answer if _may_be_message(answer) else ""]
+        return list(filter(str.strip, [*(line.text for line in lines), *typed]))
 
     def clear(self) -> None:
         """Empty the line."""
@@ -217,6 +229,8 @@ class Prompt:
             return False
         self._history.append_string(text)
         self.buffer.reset()
+        if self.running is None and not self.sent:
+            self._last_key_at = 0.0  # the line runs at once, and may ask at once
         reading = self.attaching.read(text)
         line = SentLine(text, reading, self.attaching.sent())
         if reading is not None:
@@ -280,18 +294,14 @@ class Prompt:
     async def ask(self, question: str, keys: str = "") -> str:
         """Ask at the prompt and return the answer, empty when the user declines.
 
-        Pressing one of `keys` answers at once, without Enter. If a message is being typed,
-        the question waits for a pause, or the next key of the message would answer it.
+        Pressing one of `keys` answers at once, without Enter. The question waits for a pause
+        in typing: a key that was meant for the next message must not answer it.
         """
         now = asyncio.get_running_loop().time
-        is_typing = self._line_at_answer is None and bool(self.sent)
-        while True:
-            line = self._line_without(keys)
-            is_typing = is_typing or (bool(line.text) and line != self._line_at_answer)
-            pause_ends = self._last_key_at + _PAUSE_SECONDS
-            if not is_typing or now() >= pause_ends:
-                break
-            await asyncio.sleep(pause_ends - now())
+        while now() < (pause_ends := self._last_key_at + _PAUSE_SECONDS):
+            left = pause_ends - now()
+            await asyncio.sleep(left)
+        line = self._line_without(keys)
         if line != self.buffer.document:
             self.buffer.document = line
         try:
@@ -314,8 +324,8 @@ class Prompt:
 
     def reload_history(self) -> None:
         """Load the history again, after something in it was deleted. The line stays."""
+        self._leave_history()
         self._history.forget()
-        self.buffer.go_to_history(len(self.buffer._working_lines) - 1)
         self.buffer.reset(self.buffer.document)
 
     def forget_input(self) -> None:
@@ -328,7 +338,8 @@ class Prompt:
     def count_key(self) -> None:
         """Count a key among those that arrive in one read of the terminal."""
         loop = asyncio.get_running_loop()
-        self._last_key_at = loop.time()
+        if not self.question.text:
+            self._last_key_at = loop.time()
         self._keys_at_once += 1
         if self._keys_at_once == 1:
             loop.call_soon(setattr, self, "_keys_at_once", 0)
@@ -343,6 +354,12 @@ class Prompt:
         return len(text) >= (_SUGGEST_COMMAND_FROM if text.startswith("/") else _SUGGEST_FROM)
 
 
+def _may_be_message(answer: str) -> bool:
+    """Return whether what was typed as an answer seems to be meant for the next message."""
+    is_long = get_cwidth(answer) > _LONGEST_ANSWER or len(answer.split()) > 1
+    return is_long or answer.startswith("/")
+
+
 class _Buffer(Buffer):
     """A buffer that reports a completion chosen from the menu as inserted text too."""
 
@@ -350,39 +367,6 @@ class _Buffer(Buffer):
         """Put a completion at the cursor."""
         super().go_to_completion(index)
         self.on_text_insert.fire()
-
-
-class MessageHistory(History):
-    """Earlier input: what was typed in this process, then the stored messages.
-
-    Stored messages are read from the database on first use. Nothing is written here.
-    """
-
-    def __init__(self, read: Callable[[], Awaitable[list[str]]]) -> None:
-        super().__init__()
-        self._read = read
-
-    async def load(self) -> AsyncGenerator[str, None]:
-        """Yield the history, newest first."""
-        if not self._loaded:
-            stored = await self._read()
-            self._loaded = True  # only now: whoever waits for it may be cancelled
-            typed = self._loaded_strings
-            self._loaded_strings = typed + [text for text in stored if text not in typed]
-        for text in list(self._loaded_strings):
-            yield text
-
-    def load_history_strings(self) -> Iterable[str]:
-        """Return nothing: `load` reads the database."""
-        return ()
-
-    def store_string(self, string: str) -> None:
-        """Do nothing: messages are stored when they are sent, commands never."""
-
-    def forget(self) -> None:
-        """Forget all input, typed here or loaded; the next use reads what is still stored."""
-        self._loaded_strings = []
-        self._loaded = False
 
 
 def key_bindings(
@@ -432,6 +416,9 @@ def key_bindings(
     keys.add("c-d", filter=at_empty_prompt)(lambda _: on_end_of_input())
     keys.add("up", filter=can_take_back)(lambda _: prompt.take_back())
     keys.add("c-p", filter=can_take_back)(lambda _: prompt.take_back())
+    # They would take the line away without sending it.
+    keys.add("c-o", filter=at_prompt)(lambda _: None)
+    keys.add("escape", "#", filter=at_prompt)(lambda _: None)
     keys.add("c-z")(lambda event: event.app.suspend_to_background())
 
     @keys.add("c-x", "c-e", filter=at_prompt)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.history import DummyHistory
 
 
 class Question:
@@ -16,8 +17,10 @@ class Question:
         """`changed` is called when a question begins and when it ends."""
         self.text = ""
         """The question. Empty when nothing is asked."""
-        self.line = Buffer(multiline=True, on_text_changed=self._key_pressed)
-        """The answer being typed."""
+        self.line = Buffer(
+            multiline=True, history=DummyHistory(), on_text_changed=self._key_pressed
+        )
+        """The answer being typed. It stays if the question is cancelled."""
         self._changed = changed
         self._keys = ""
         self._answer: asyncio.Future[str] | None = None
@@ -43,6 +46,7 @@ class Question:
         if answer is not None and not answer.done():
             answer.set_result(text)
             self._end(answer)
+            self.line.reset()
 
     def _key_pressed(self, _: Buffer) -> None:
         key = self.line.text.lower()

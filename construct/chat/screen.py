@@ -20,6 +20,7 @@ from prompt_toolkit.completion import Completer
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition, has_completions, has_focus, is_done
 from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import merge_key_bindings
 from prompt_toolkit.key_binding.bindings.auto_suggest import load_auto_suggest_bindings
@@ -101,6 +102,7 @@ class Screen:
         self.on_resized: Callable[[], None] = lambda: None
         """Called after a resize, before the prompt is drawn again."""
         self._editor = asyncio.Lock()
+        self._search = SearchToolbar(ignore_case=True)
         self._held: list[tuple[str, object]] = []
         self._last_group: object = None
         self.prompt.buffer.on_text_changed += lambda _: self._end_hint(self.live.hint)
@@ -237,7 +239,9 @@ class Screen:
         self.prompt.forget_input()
         self.app.clipboard = InMemoryClipboard()
         self.app.vi_state.named_registers.clear()
-        self.app.emacs_state.macro = []
+        self.app.emacs_state.macro, self.app.emacs_state.current_recording = [], None
+        self._search.search_buffer.history = InMemoryHistory()
+        self._search.search_buffer.reset()
 
     async def _edit_line(self) -> None:
         if self.is_editing or self.prompt.question.text:
@@ -249,7 +253,8 @@ class Screen:
             self.hint(str(error))
             return
         given_back = self.prompt.buffer.text.removesuffix(line)  # in the meantime
-        self.prompt.fill(given_back + edited)
+        self.prompt.fill(edited)
+        self.prompt.put_first(given_back.removesuffix("\n"))
 
     async def _paste_clipboard(self) -> None:
         """Insert the clipboard's picture or text."""
@@ -271,6 +276,9 @@ class Screen:
 
     def _focus(self) -> None:
         """Let keys go to the question that has begun, or to the line again."""
+        self.app.layout.search_links.clear()  # a search that was open ends
+        self._search.search_buffer.reset()
+        self.app.vi_state.reset()
         self.app.layout.focus(self.prompt.current)
         self.redraw()
 
@@ -293,7 +301,7 @@ class Screen:
     def _layout(self) -> Layout:
         """Return the layout: live output, the line, completions, search, the toolbar."""
         buffer, question = self.prompt.buffer, self.prompt.question
-        search = SearchToolbar(ignore_case=True)
+        search = self._search
         line = self._input_window(
             BufferControl(
                 buffer,

@@ -317,7 +317,10 @@ def pin(
     off: Annotated[bool, typer.Option("--off", help="Remove the pin.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Keep a memory word for word, and leave out others first."""
+    """Keep a memory word for word.
+
+    If the model cannot be shown all memories, pinned ones come first.
+    """
     from construct.operations.memory import pin as operation
 
     env = environment(context)

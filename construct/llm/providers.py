@@ -76,7 +76,7 @@ class Models:
         """Return a copy with a main model of a server on this machine. No key is sent."""
         bare = replace(self.settings, api_key=None, auth_token=None, base_url=found.server)
         model = _client(bare, found.name, "CONSTRUCT_MODEL", found, sends_custom_headers=False)
-        advice = _advice(model, found.source)
+        advice = _advice(model, found.source, self.settings.context_window)
         return replace(self, main=model, provider=Provider.ANTHROPIC, advice=advice)
 
     def warm(self) -> None:
@@ -153,7 +153,7 @@ def _worker(settings: Settings, provider: Provider, main: "Model") -> tuple["Mod
         if provider is Provider.LOCAL:
             return (
                 None,
-                f"a local model only replies unless MEMORY_WORKER_MODEL is local, {_BY_RULE}",
+                f"a local model does memory work only if MEMORY_WORKER_MODEL is local, {_BY_RULE}",
             )
         if _is_anthropics(settings.base_url):
             return _server_model(settings, worker_model(), "MEMORY_WORKER_MODEL").model, ""
@@ -194,7 +194,7 @@ def _server_model(settings: Settings, name: str | None, setting: str) -> _Chosen
     found = servers.describe(settings.base_url, name, headers)
     found = found or FoundModel(name, settings.base_url, SERVER)
     model = _client(settings, name, setting, found)
-    return _Chosen(model, _advice(model, found.source))
+    return _Chosen(model, _advice(model, found.source, settings.context_window))
 
 
 def _client(
@@ -223,10 +223,12 @@ def _client(
     return model
 
 
-def _advice(model: "Model", source: str) -> str:
+def _advice(model: "Model", source: str, set_window: int | None) -> str:
     if model.context_window >= SMALL_WINDOW:
         return ""
     how = servers.kind_of(source).raise_window
+    if set_window == model.context_window:
+        how = "Raise CONSTRUCT_CONTEXT_WINDOW, if the server gives it more."
     name = model.name.rpartition("/")[2]
     return f"{name} can read only {model.context_window:,} tokens at once. {how}"
 

@@ -226,7 +226,7 @@ def _is_allowed(ctx: Context, allowed: Access, reference: Reference) -> bool:
 
 
 def _messages_behind(ctx: Context, entry: Entry, filters: Filters) -> Sequence[Entry]:
-    """Return the messages behind an entry that may be read.
+    """Return the messages behind an entry that may be read, oldest first.
 
     A message, or a memory without an observation, is returned itself.
     """
@@ -236,7 +236,8 @@ def _messages_behind(ctx: Context, entry: Entry, filters: Filters) -> Sequence[E
     if observation_id is None or entry.kind == ItemKind.MESSAGE:
         return [entry]
     ids = [m.id for m in provenance.messages_behind(ctx.db, [observation_id])]
-    return results(ctx.db, ItemKind.MESSAGE, ids, filters)
+    found = results(ctx.db, ItemKind.MESSAGE, ids, filters)
+    return sorted(found, key=lambda message: message.moment)
 
 
 def _parts(ctx: Context, entry: Entry) -> Iterator[Part]:

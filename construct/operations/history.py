@@ -1,6 +1,6 @@
 """How the memory changed: between two moments, week by week, and by generation.
 
-The results of reverted cycles are left out.
+Observations of reverted cycles are left out.
 """
 
 from collections import Counter

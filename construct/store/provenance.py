@@ -199,9 +199,9 @@ def corrections_of(
 ) -> list[tuple[int, Observation]]:
     """Return the active and pending observations that correct what these messages said.
 
-    Each comes with the id of the message: an observation drawn from it, or one that said
-    the same, was edited into this one or made outdated by it. Where a reflection took in
-    the correction, it is the reflection.
+    Each comes with the id of the message that it corrects: it was edited from an
+    observation of that message, or from one that said the same, or made it outdated. If a
+    reflection took in the correction, the reflection is returned instead.
     """
     # A link counts only while the old observation is superseded by the link's cycle: links
     # remain after an undo.

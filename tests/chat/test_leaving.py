@@ -4,6 +4,7 @@ import asyncio
 from contextlib import closing
 from dataclasses import replace
 from threading import Event
+from typing import Any
 
 import pytest
 
@@ -70,12 +71,14 @@ async def test_leaving_shows_what_was_not_sent(api: FakeApi, settings: Settings)
     assert stored(settings, "SELECT content FROM messages WHERE role = 'user'") == [("talk",)]
 
 
-@pytest.mark.parametrize("model", ["claude-opus-4-6", "notebook"])
+@pytest.mark.parametrize(
+    "more", [{}, {"base_url": None, "api_key": None}], ids=["model", "notebook"]
+)
 async def test_an_interrupted_message_is_kept_or_comes_back(
-    api: FakeApi, settings: Settings, model: str
+    settings: Settings, more: dict[str, Any]
 ) -> None:
     """Whenever Ctrl-C or Ctrl-D is pressed, the message is stored, or said not to be."""
-    settings = replace(settings, model=model)
+    settings = replace(settings, **more)
     for number in range(24):
         async with seated(settings) as seat:
             await seat.see("observe")

@@ -23,9 +23,10 @@ from construct.chat.background import BackgroundWork, Job
 from construct.chat.chat import Chat
 from construct.chat.commands.registry import Choice, Command, CommandGroup, Registry
 from construct.chat.completion import CommandCompleter
+from construct.chat.history import MessageHistory
 from construct.chat.output import Output
 from construct.chat.pastes import PasteParser, Pastes
-from construct.chat.prompt import MessageHistory, SentLine, wants_vi
+from construct.chat.prompt import SentLine, wants_vi
 from construct.chat.resizing import Reflow, ResizableApplication, more_rows, reflow_of
 from construct.clock import Clock
 from construct.config import Thresholds

@@ -5,19 +5,22 @@ import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from threading import Event
+from typing import Any
 
 import pytest
 from prompt_toolkit.completion import DummyCompleter
 
-from construct.chat.prompt import Prompt
+from construct.chat.prompt import Prompt, SentLine
 from construct.config import Settings
 from construct.store.database import open_database, transaction
+from construct.tasks import finished
 from tests.chat.conftest import Seat, seated, stored
 from tests.support.fake_api import FakeApi, Reply
 from tests.support.fake_types import Answer, Json
 
 SAID = "SELECT content FROM messages WHERE role = 'user'"
 UP = "\x1b[A"
+NOTEBOOK = {"base_url": None, "api_key": None}
 FOREVER = Reply("on and on " * 200, chunk_delay=0.02, chunk_size=10)
 
 
@@ -34,10 +37,12 @@ async def asked(seat: Seat) -> None:
     await seat.see("[y/N]")
 
 
-@pytest.mark.parametrize("model", ["claude-opus-4-6", "notebook"])
-async def test_a_message_that_cannot_be_stored_comes_back(settings: Settings, model: str) -> None:
+@pytest.mark.parametrize("more", [{}, NOTEBOOK], ids=["model", "notebook"])
+async def test_a_message_that_cannot_be_stored_comes_back(
+    settings: Settings, more: dict[str, Any]
+) -> None:
     """With the error. It is not said to be sent."""
-    async with seated(replace(settings, model=model)) as seat:
+    async with seated(replace(settings, **more)) as seat:
         seat.type("/new Tea\r")
         await seat.see("A new conversation: Tea.")
         with closing(sqlite3.connect(settings.db)) as db, db:
@@ -107,7 +112,7 @@ async def test_words_typed_as_an_answer_return_to_the_message(settings: Settings
         if key == "\r":
             await seat.see("Not sent: “lives in Porto”.")
             seat.type("n\r")
-        await seat.see(lambda: line(seat) == "My sister lives in Porto")
+        await seat.see(lambda: line(seat) == "My sister\nlives in Porto")
 
 
 async def test_a_question_leaves_the_line_and_its_history(api: FakeApi, settings: Settings) -> None:
@@ -192,6 +197,7 @@ async def test_a_question_waits_while_the_next_message_is_typed() -> None:
         return []
 
     prompt = Prompt(read_history, DummyCompleter(), lambda: None, lambda: None)
+    prompt.running = SentLine("/agenda")
     prompt.fill("first")
     prompt.count_key()
     assert prompt.send()
@@ -204,3 +210,90 @@ async def test_a_question_waits_while_the_next_message_is_typed() -> None:
     prompt.question.answer("")
     assert await asking == ""
     assert prompt.text == "dinner"
+
+
+async def test_a_question_does_not_come_between_two_keys(settings: Settings) -> None:
+    """Neither in a search nor on an empty line: it waits for a pause."""
+    async with seated(settings) as seat:
+        seat.type("hello\r")
+        await seat.see("You said")
+        seat.type("/forget message:1\r\x12hel")
+        await seat.see("I-search")
+        await seat.see("[y/N]")
+        await seat.see(lambda: "I-search" not in seat.screen.text)
+        seat.type("n\r")
+        await seat.see("Nothing was deleted.")
+        seat.type("\x12")
+        await seat.see(lambda: seat.screen.lines[-2].endswith("I-search backward:"))
+
+
+async def test_work_is_finished_however_often_it_is_cancelled() -> None:
+    """Then the cancellation is raised."""
+    may_end, ended = asyncio.Event(), []
+
+    async def work() -> None:
+        await may_end.wait()
+
+    task = asyncio.create_task(finished(work(), lambda: ended.append(True)))
+    for _ in range(3):
+        await asyncio.sleep(0)
+        task.cancel()
+    may_end.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert ended == [True]
+
+
+async def test_a_search_in_private_is_forgotten(settings: Settings) -> None:
+    """Neither what was searched for nor a macro that was begun comes back."""
+    async with seated(settings) as seat:
+        seat.type("/private on\r")
+        await seat.see("From here on nothing")
+        for keys in ("\x12love", "\x07", "\x18(", "a secret", "\x15/private off\r"):
+            seat.type(keys)
+            await asyncio.sleep(0.05)
+        await seat.see("stored again")
+        for keys in ("\x18)", "\x18e", "\x12", "\x10"):
+            seat.type(keys)
+            await asyncio.sleep(0.05)
+        assert "love" not in seat.screen.lines[-2]
+        assert not line(seat)
+
+
+async def test_a_half_typed_answer_is_shown_on_leaving(settings: Settings) -> None:
+    """It may be the beginning of a message. So may a sentence without spaces."""
+    async with seated(settings) as seat:
+        await asked(seat)
+        seat.type("我姐姐住在波尔图\r")
+        await seat.see(lambda: line(seat) == "我姐姐住在波尔图")
+        seat.type("and she")
+        await seat.see("[y/N] and she")
+        seat.session.screen.leave()
+        await seat.ending
+    assert "not sent: 我姐姐住在波尔图" in seat.screen.text
+    assert "not sent: and she" in seat.screen.text
+
+
+async def test_a_changed_message_stays_when_the_history_is_loaded_again(
+    api: FakeApi, settings: Settings
+) -> None:
+    """It stands after the line that was being typed before."""
+    came, may_answer = Event(), Event()
+
+    def answer(_: Json) -> Answer:
+        came.set()
+        may_answer.wait(30)
+        return "Here it is."
+
+    async with seated(settings) as seat:
+        seat.type("hello\r")
+        await seat.see("You said")
+        api.enqueue("chat", answer)
+        seat.type("again\r")
+        await seat.see(came.is_set)
+        seat.type("/forget message:1 --yes\rdraft")
+        await seat.see("› draft")
+        seat.type(UP + UP + " and again")
+        await seat.see(lambda: line(seat) == "again and again")
+        may_answer.set()
+        await seat.see(lambda: line(seat) == "draft\nagain and again")

@@ -89,6 +89,9 @@ def test_a_small_window_is_said_with_the_servers_own_setting() -> None:
     assert models.main.context_window == 4096
     assert "4,096" in models.advice
     assert "OLLAMA_CONTEXT_LENGTH" in models.advice
+    with ModelServer(vllm({"gemma4": 32_768})) as server:
+        models = chosen(ANTHROPIC_BASE_URL=server.url, CONSTRUCT_CONTEXT_WINDOW="4096")
+    assert "4,096 tokens at once. Raise CONSTRUCT_CONTEXT_WINDOW" in models.advice
 
 
 def test_a_small_model_does_not_keep_the_memory() -> None:

@@ -234,7 +234,7 @@ async def detach(chat: Chat, out: Output, argument: str) -> None:
     path, in quotes if it has spaces: @"my cat.png". The files that will be sent are
     listed above the prompt.
     """
-    raise UsageError("No file is attached. Type @ and a path to attach one.")
+    raise UsageError("No file is attached. In a full terminal, @ and a path attach one.")
 
 
 @group.command("/editor [TEXT]", "write in your editor")

@@ -50,7 +50,9 @@ async def edit(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command(_PIN, "keep a memory as it is", example="/pin 12", choices=observation_choices)
 async def pin(chat: Chat, out: Output, argument: str) -> None:
-    """A pinned memory is kept word for word. If not all fit the budget, others are left out.
+    """A pinned memory is kept word for word.
+
+    If the model cannot be shown all memories, pinned ones come first.
 
     /pin ID off removes the pin. Without an ID it takes the memory listed last, or the best
     match of /recall.

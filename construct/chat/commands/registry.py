@@ -138,8 +138,8 @@ class Registry:
             return f"Unknown command /{shorten(name, 40)}. /help lists the commands."
         if "/" in name:
             return (
-                f"Unknown command /{shorten(name, 40)}. Type @ before a path to attach a file;"
-                " begin a message with // to send it."
+                f"Unknown command /{shorten(name, 40)}. Begin a message with // to send it."
+                " In a full terminal, @ before a path attaches the file."
             )
         begun = [known for known in self.names if known.startswith(name.lower())]
         nearest = (

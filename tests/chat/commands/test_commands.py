@@ -443,7 +443,7 @@ def test_the_nearest_name(registry: Registry) -> None:
     assert registry.unknown("bye").endswith("Did you mean /quit?")
     assert registry.unknown("memroy").endswith("Did you mean /memory?")
     assert registry.unknown("\x1b[31m").startswith("Unknown command /. Did you mean /")
-    assert "Type @ before a path to attach a file" in registry.unknown("tmp/note.txt")
+    assert "@ before a path attaches the file" in registry.unknown("tmp/note.txt")
     assert registry.unknown("?") == "Unknown command /?. /help lists the commands."
 
 
