@@ -92,7 +92,7 @@ class Dialogue:
         return True
 
     async def show_last_exchange(self) -> None:
-        """Show the last message and reply to a user who comes back."""
+        """Show the last message and its reply, for a user who comes back."""
         if self._out.interactive:
             await self._run(self._replay_last_exchange())
 

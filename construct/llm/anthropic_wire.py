@@ -71,7 +71,7 @@ def _max_tokens(model: str, wanted: int) -> int:
 
 
 def _blocks(blocks: Iterable[Block]) -> list[Body]:
-    # The API refuses a text block without a word in it.
+    # The API refuses a text block of white space.
     return [
         _block(block)
         for block in blocks

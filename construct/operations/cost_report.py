@@ -4,8 +4,9 @@ The latter is an estimate from the tokens of the stored messages, corrected by e
 model's token factor, and the prices in the model table. It assumes that prompts are
 cached if they are long enough, with the cache life that costs less. While messages are
 only added, a request reads what the one before it wrote to the cache, unless the pause
-was longer than the cache lives. Once the oldest message is dropped, only the system
-text is still the same.
+was longer than the cache lives. Once the oldest of the recent messages is dropped, only
+the system text is still the same. For a conversation that outgrows the window, the
+estimate of the whole leaves that out.
 """
 
 from collections import defaultdict, deque
