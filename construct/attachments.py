@@ -103,7 +103,7 @@ def read_pasted_picture(data: bytes) -> Attachment:
         raise AttachmentError(
             f"The picture on the clipboard is larger than {_limit(AttachmentKind.IMAGE)}."
         )
-    return Attachment("clipboard", *pictures.encode(data, "clipboard"))
+    return Attachment("clipboard", *pictures.encode(data, "The picture on the clipboard"))
 
 
 def attachment_name(name: str) -> str:

@@ -171,7 +171,7 @@ def search(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Search what was said and is remembered, best match first."""
+    """Search what was said and what is remembered, best match first."""
     from construct.cli.progress import complete_index_briefly
     from construct.operations.search import search as operation
     from construct.views.search import search_json, search_lines
