@@ -1,7 +1,7 @@
 """What other programs can read over MCP and HTTP, and a record of their calls.
 
 They can read nothing that was withheld, forgotten, undone, left out of requests or said
-in private.
+in private, nor what the user asked to forget and the next compaction will withhold.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from construct.operations.memory import observations_in_scope
 from construct.operations.moments import parse_moment
 from construct.operations.search import SearchResult
 from construct.references import Reference, written
-from construct.store import doors, memories, observations, provenance
+from construct.store import doors, forget_requests, memories, observations, provenance
 from construct.store.conversations import get_conversation
 from construct.store.doors import DoorCalls
 from construct.store.records import Observation
@@ -67,7 +67,7 @@ def recall(
     if not query.strip():
         raise UsageError("Nothing to search for. Give some words.")
     filters = _filters(ctx, allowed, _day(ctx, since), _day(ctx, until))
-    is_limited = allowed != Access()
+    is_limited = allowed != Access() or bool(forget_requests.not_yet_withheld(ctx.db))
     searched = max(limit, _SEARCHED_IF_LIMITED) if is_limited else limit
     result = search_memory(
         ctx.db, query, filters, searched, today=ctx.clock.today(), meaning=ctx.memory.meaning
@@ -162,7 +162,9 @@ class Details:
 
 def details(ctx: Context) -> Details:
     """Return the active and pending observations in the scope of the user's conversation."""
-    shown = [o for o in observations_in_scope(ctx) if not o.withheld]
+    asked_to_forget = forget_requests.not_yet_withheld(ctx.db)
+    in_scope = observations_in_scope(ctx)
+    shown = [o for o in in_scope if not (o.withheld or o.id in asked_to_forget)]
     sources: dict[int, list[int]] = {}
     for observation_id, source_id in provenance.source_links(ctx.db, [o.id for o in shown]):
         sources.setdefault(observation_id, []).append(source_id)
@@ -194,6 +196,7 @@ def _filters(
         descent=None
         if allowed.conversation is None
         else tuple(descent(ctx.db, allowed.conversation)),
+        exclude=tuple(forget_requests.messages_not_yet_withheld(ctx.db)),
         zone=ctx.clock.zone,
         for_model=True,
     )
@@ -202,17 +205,21 @@ def _filters(
 def _is_allowed(ctx: Context, allowed: Access, reference: Reference) -> bool:
     """Return whether a client may read every message that something was drawn from.
 
-    A memory without an observation belongs to no conversation, so a client that is limited
-    to one cannot read it.
+    What the user has asked to forget may not be read. A memory without an observation
+    belongs to no conversation, so a client that is limited to one cannot read it.
     """
     kind, number = reference
-    if allowed == Access() or kind == ItemKind.MESSAGE:  # the filters apply to messages
+    if kind == ItemKind.MESSAGE:  # the filters apply to messages
         return True
     if kind == ItemKind.MEMORY:
         observation_id = memories.get_memory(ctx.db, number).observation_id
         if observation_id is None:
             return allowed.conversation is None
         number = observation_id
+    if number in forget_requests.not_yet_withheld(ctx.db):
+        return False
+    if allowed == Access():
+        return True
     scope = _filters(ctx, allowed).descent
     for message in provenance.messages_behind(ctx.db, [number]):
         if allowed.since is not None and ctx.clock.day(message.created_at) < allowed.since:

@@ -100,6 +100,13 @@ def not_yet_withheld(db: sqlite3.Connection) -> frozenset[int]:
     return frozenset(column(db, query))
 
 
+def messages_not_yet_withheld(db: sqlite3.Connection) -> frozenset[int]:
+    """Return the ids of messages whose requests are not yet applied."""
+    query = """SELECT message_id FROM forget_requests
+               WHERE withheld_at IS NULL AND message_id IS NOT NULL"""
+    return frozenset(column(db, query))
+
+
 def unanswered(db: sqlite3.Connection) -> list[ForgetRequest]:
     """Return the applied requests that the user has not answered, ordered by cycle.
 

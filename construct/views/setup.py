@@ -52,7 +52,7 @@ def screen(reach: Reach, heading: str) -> str:
     models = enumerate(map(described, reach.models[:_MAX_MODELS]), 1)
     lines = [heading, "", _status_line(reach), ""]
     if not reach.models:
-        lines[2:2] = ["No model server was found on this machine.", ""]
+        lines[2:2] = ["No server with a chat model was found on this machine.", ""]
     lines += [f"  {key}  {text}" for key, text in (*models, *_OTHER_CHOICES.items())]
     hidden = len(reach.models) - _MAX_MODELS
     if hidden > 0:

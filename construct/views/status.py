@@ -151,10 +151,8 @@ def _reflection_note(progress: Progress, work: Work, compact: str) -> str:
         match work.last_reflection:
             case CycleStatus.REVERTED:
                 outcome = "was undone"
-            case CycleStatus.FAILED if work.worker == EXTRACTIVE:
-                outcome = "found nothing to merge"
             case CycleStatus.FAILED:
-                outcome = "failed"
+                outcome = "condensed nothing"
             case _:
                 outcome = "saved little"
         return (

@@ -25,8 +25,10 @@ from construct.errors import NotFoundError
 from construct.mcp.clients import Client, setting_for
 from construct.operations import doors
 from construct.operations.doors import Access
-from construct.store.database import open_database
+from construct.store import forget_requests
+from construct.store.database import open_database, transaction
 from construct.store.messages import exclude_from_requests
+from construct.store.provenance import messages_behind
 from construct.tokens import count
 from construct.views.doors import INFORMATION, agenda_text, current_text, recall_text, source_text
 from tests.memory.builders import Life
@@ -152,6 +154,24 @@ def whole(life: Life, allowed: Access, query: str) -> str:
     now = current_text(doors.current(ctx, allowed))
     ahead = agenda_text(doors.agenda(ctx, allowed))
     return "\n".join([recall_text(found), *map(source_text, pages), now, ahead])
+
+
+def test_what_the_user_asked_to_forget_is_out_of_reach_at_once(life: Life) -> None:
+    """Already before the next compaction withholds it from the model."""
+    here = life.talk()
+    kept = life.learn(here, "The quince tart needs honey")
+    gone = life.learn(here, "The biopsy result came today")
+    with transaction(life.db):
+        (cycle,) = life.db.execute("SELECT max(id) FROM cycles").fetchone()
+        forget_requests.add(life.db, cycle, [gone.id], [])
+    ctx = context(life.db, life.clock)
+    everything = whole(life, Access(), "quince tart biopsy result today")
+    assert kept.content in everything
+    assert "biopsy" not in everything
+    assert [o.id for o in doors.details(ctx).observations] == [kept.id]
+    (said,) = messages_behind(life.db, [gone.id])
+    with pytest.raises(NotFoundError):
+        doors.source(ctx, Access(), ("message", said.id), 1)
 
 
 def test_narrowed(life: Life) -> None:
