@@ -107,10 +107,10 @@ class Output(Protocol):
 
     def _refuse_answer(self, answer: str, what_to_do: str) -> None:
         self.say(f"Not sent: “{shorten(answer.strip(), 60)}”. {what_to_do}")
-        self.put_back(answer)
+        self.keep_typed(answer)
 
-    def put_back(self, text: str) -> None:
-        """Put what was typed as an answer back into the line, if it seems to be a message."""
+    def keep_typed(self, text: str) -> None:
+        """Keep what was typed as an answer, so that ↑ brings it back."""
         return
 
     async def answer_to(self, question: str, keys: str = "") -> str:

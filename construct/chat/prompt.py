@@ -136,12 +136,12 @@ class Prompt:
         self._leave_history()
         self.fill("\n".join(filter(None, [text, self.buffer.text])))
 
-    def put_back(self, text: str) -> None:
-        """Put what was typed as an answer after the line, if it seems to be a message."""
-        if _may_be_message(text):
+    def keep(self, text: str) -> None:
+        """Keep a text that was typed and not sent, so that ↑ brings it back."""
+        if not is_blank(text):
+            self._history.append_string(text.strip())
             self._leave_history()
-            self.fill("\n".join(filter(None, [self.buffer.text, text.strip()])))
-            self._line_at_answer = self.buffer.document
+            self.buffer.reset(self.buffer.document)
 
     def _leave_history(self) -> None:
         """Go from an earlier message that ↑ has brought to the line. Changed, it is added."""
@@ -156,7 +156,7 @@ class Prompt:
         """Decline the question."""
         typed = self.question.line.text
         self.question.answer("")
-        self.put_back(typed)
+        self.keep(typed)
 
     @property
     def unsent(self) -> list[str]:
@@ -272,7 +272,7 @@ class Prompt:
         """
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         if self.question.text:
-            self.question.line.insert_text(text)
+            self.question.line.insert_text(self._pastes.fold(text))
             return
         paths = pasted_paths(text)
         if paths and path_being_typed(self.buffer.document.text_before_cursor) == "":

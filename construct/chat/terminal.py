@@ -144,9 +144,9 @@ class TerminalOutput(Output):
         """Copy a text to the clipboard."""
         self._screen.copy(text)
 
-    def put_back(self, text: str) -> None:
-        """Put what was typed as an answer back into the line, if it seems to be a message."""
-        self._screen.prompt.put_back(text)
+    def keep_typed(self, text: str) -> None:
+        """Keep what was typed as an answer, so that ↑ brings it back."""
+        self._screen.prompt.keep(text)
 
     def reload_history(self) -> None:
         """Reload the prompt's history."""

@@ -128,7 +128,7 @@ def test_the_panel_says_where_memory_stands() -> None:
         (
             progress(0, 0, 1.1),
             {"reflect_from": 1200, "last_reflection": CycleStatus.FAILED},
-            ["failed. The next is due at 1,200"],
+            ["condensed nothing. The next is due at 1,200"],
         ),
         (
             progress(0),

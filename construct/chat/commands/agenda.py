@@ -87,7 +87,7 @@ async def _ask_for_day(chat: Chat, out: Output, name: str) -> None:
             await _move(chat, out, name, day)
         except UsageError as error:
             out.error(str(error))
-            out.put_back(day)
+            out.keep_typed(day)
         else:
             return
 

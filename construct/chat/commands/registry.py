@@ -145,7 +145,7 @@ class Registry:
         nearest = (
             _MEANT.get(name.lower(), "").split()
             or begun
-            or difflib.get_close_matches(name.lower(), self.names, n=1, cutoff=0.0)
+            or difflib.get_close_matches(name.lower(), [*self.names, *ALIASES], n=1, cutoff=0.0)
         )
         return f"Unknown command /{shorten(name, 40)}. Did you mean /{nearest[0]}?"
 
