@@ -87,7 +87,8 @@ class PreparedTurn:
     replaces: tuple[Message, ...] = ()
     """Earlier replies to the same message."""
     copied_from: tuple[int, ...] = ()
-    """As in `OutgoingMessage`."""
+    was_refused: bool = False
+    """Both as in `OutgoingMessage`."""
 
     @property
     def has_complete_reply(self) -> bool:
@@ -106,6 +107,8 @@ class OutgoingMessage:
 
     Recall leaves them out, like the message itself.
     """
+    was_refused: bool = False
+    """Whether the model has refused that earlier message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +156,9 @@ class OnRecord:
             listen(Waiting())
             await self._make_room(conversation_id)
             prepared = await call(self._prepare_stored, message, turn_context)
-        return await self._answer(replace(prepared, copied_from=copied_from), listen)
+        was_refused = outgoing.was_refused
+        prepared = replace(prepared, copied_from=copied_from, was_refused=was_refused)
+        return await self._answer(prepared, listen)
 
     async def drop(self, conversation_id: int | None) -> str | None:
         """Exclude the user's last unanswered message from later requests.
@@ -250,7 +255,7 @@ class OnRecord:
                 before_fork = forks.step_back(db, conversation_id)
             return None if before_fork is None else _resent(db, before_fork)
         if message.left_out and message.id <= get_watermarks(db, conversation_id).observed:
-            return _resent(db, message)
+            return replace(_resent(db, message), was_refused=True)
         replaced = tuple(m for m in newest if m.id > message.id)
         answering = (message.id, *(m.id for m in replaced))
         turn_context = self.companion.builder.turn_context(
@@ -392,8 +397,9 @@ class OnRecord:
             if so_far.stop_reason in COMPLETE_STOP_REASONS:
                 include_again(db, prepared.message.id)
                 observations.note_asked(db, prepared.plans_asked_about, self.companion.now)
-            elif reply_id and _stays_left_out(prepared, so_far):
-                exclude_from_requests(db, [reply_id], REFUSED)
+            elif _stays_left_out(prepared, so_far):
+                replies = [] if reply_id is None else [reply_id]
+                exclude_from_requests(db, [prepared.message.id, *replies], REFUSED)
             self._record_usage(db, prepared, so_far)
         return reply_id
 
@@ -470,7 +476,8 @@ def _is_left_out(prepared: PreparedTurn, so_far: ReplyInProgress) -> bool:
 def _stays_left_out(prepared: PreparedTurn, so_far: ReplyInProgress) -> bool:
     """Return whether the model had refused the message before, and has not answered it now."""
     is_answered = so_far.stop_reason in COMPLETE_STOP_REASONS
-    return prepared.message.left_out is not None and not is_answered
+    was_refused = prepared.was_refused or prepared.message.left_out is not None
+    return was_refused and not is_answered
 
 
 def _replies_to_hide(new_id: int, earlier: Sequence[Message], *, is_complete: bool) -> list[int]:

@@ -214,6 +214,23 @@ async def test_a_message_resent_from_before_the_fork_is_no_evidence_for_itself(
     assert sent.count("Kowalczyk") == 1
 
 
+async def test_a_refused_message_stays_left_out_when_it_is_sent_anew(
+    tmp_path: Path, api: FakeApi
+) -> None:
+    """After the observer has passed it, a retry is a new message; it may fail."""
+    async with talking(tmp_path, api) as t:
+        await t.say("I have a dog called Bruno.")
+        api.fail("chat", faults.refusal("I cannot"))
+        await t.say("Poison.")
+        await t.companion.worker.run_now(t.id)
+        api.fail("chat", faults.http(401))
+        again = await t.responder.retry(t.id, t.heard.append)
+        assert again is not None
+        assert again.left_out
+        await t.say("Good.")
+    assert "Poison" not in str(texts(api.of("chat")[-1]))
+
+
 async def test_what_is_answered_after_the_observer_passed_it_is_observed(
     tmp_path: Path, api: FakeApi
 ) -> None:

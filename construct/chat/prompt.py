@@ -93,6 +93,7 @@ class Prompt:
         """The line when the running command's last question was answered."""
         self._redraw = redraw
         self._line_sent = asyncio.Event()
+        self._is_awaited = False  # whether `next_line` waits, so that a line runs at once
         self._pastes = Pastes()
         self._keys_at_once = 0
         self._last_key_at = 0.0
@@ -196,6 +197,7 @@ class Prompt:
         while True:
             while not self.sent:
                 self._line_sent.clear()
+                self._is_awaited = True
                 await self._line_sent.wait()
             line = self.sent[0]
             outgoing = Outgoing(line.text)
@@ -229,8 +231,9 @@ class Prompt:
             return False
         self._history.append_string(text)
         self.buffer.reset()
-        if self.running is None and not self.sent:
+        if self._is_awaited:
             self._last_key_at = 0.0  # the line runs at once, and may ask at once
+            self._is_awaited = False
         reading = self.attaching.read(text)
         line = SentLine(text, reading, self.attaching.sent())
         if reading is not None:
@@ -272,7 +275,7 @@ class Prompt:
         """
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         if self.question.text:
-            self.question.line.insert_text(self._pastes.fold(text))
+            self.question.line.insert_text(self._pastes.fold(text), fire_event=False)
             return
         paths = pasted_paths(text)
         if paths and path_being_typed(self.buffer.document.text_before_cursor) == "":
@@ -417,8 +420,8 @@ def key_bindings(
     keys.add("up", filter=can_take_back)(lambda _: prompt.take_back())
     keys.add("c-p", filter=can_take_back)(lambda _: prompt.take_back())
     # They would take the line away without sending it.
-    keys.add("c-o", filter=at_prompt)(lambda _: None)
-    keys.add("escape", "#", filter=at_prompt)(lambda _: None)
+    keys.add("c-o", filter=at_prompt & emacs_mode)(lambda _: None)
+    keys.add("escape", "#", filter=at_prompt & emacs_mode)(lambda _: None)
     keys.add("c-z")(lambda event: event.app.suspend_to_background())
 
     @keys.add("c-x", "c-e", filter=at_prompt)

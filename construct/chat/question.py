@@ -17,9 +17,7 @@ class Question:
         """`changed` is called when a question begins and when it ends."""
         self.text = ""
         """The question. Empty when nothing is asked."""
-        self.line = Buffer(
-            multiline=True, history=DummyHistory(), on_text_changed=self._key_pressed
-        )
+        self.line = Buffer(multiline=True, history=DummyHistory(), on_text_insert=self._key_pressed)
         """The answer being typed. It stays if the question is cancelled."""
         self._changed = changed
         self._keys = ""

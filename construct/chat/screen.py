@@ -24,6 +24,7 @@ from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import merge_key_bindings
 from prompt_toolkit.key_binding.bindings.auto_suggest import load_auto_suggest_bindings
+from prompt_toolkit.key_binding.vi_state import InputMode
 from prompt_toolkit.layout import (
     BufferControl,
     ConditionalContainer,
@@ -103,6 +104,7 @@ class Screen:
         """Called after a resize, before the prompt is drawn again."""
         self._editor = asyncio.Lock()
         self._search = SearchToolbar(ignore_case=True)
+        self._vi_mode = InputMode.INSERT
         self._held: list[tuple[str, object]] = []
         self._last_group: object = None
         self.prompt.buffer.on_text_changed += lambda _: self._end_hint(self.live.hint)
@@ -227,7 +229,13 @@ class Screen:
             async with self._editor:
                 return await run_in_terminal(edit, in_executor=True)
         finally:
+            self.prompt.count_key()  # keys pressed in the editor are not seen here
             self._print_held()
+
+    async def editor_closed(self) -> None:
+        """Wait until no editor has the terminal."""
+        async with self._editor:
+            pass
 
     def copy(self, text: str) -> None:
         """Copy a text to the clipboard through the terminal (OSC 52)."""
@@ -278,7 +286,11 @@ class Screen:
         """Let keys go to the question that has begun, or to the line again."""
         self.app.layout.search_links.clear()  # a search that was open ends
         self._search.search_buffer.reset()
-        self.app.vi_state.reset()
+        mode, vi = self._vi_mode, self.app.vi_state
+        self._vi_mode = vi.input_mode
+        vi.reset()
+        if not self.prompt.question.text:
+            vi.input_mode = mode  # as it was before the question
         self.app.layout.focus(self.prompt.current)
         self.redraw()
 

@@ -124,6 +124,7 @@ class TerminalOutput(Output):
 
     async def answer_to(self, question: str, keys: str = "") -> str:
         """Ask at the prompt."""
+        await self._screen.editor_closed()
         return await self._screen.prompt.ask(question, keys)
 
     async def edit(self, text: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from prompt_toolkit.completion import DummyCompleter
 
-from construct.chat.prompt import Prompt, SentLine
+from construct.chat.prompt import Prompt
 from construct.config import Settings
 from construct.store.database import open_database, transaction
 from construct.tasks import finished
@@ -200,7 +200,6 @@ async def test_a_question_waits_while_the_next_message_is_typed() -> None:
         return []
 
     prompt = Prompt(read_history, DummyCompleter(), lambda: None, lambda: None)
-    prompt.running = SentLine("/agenda")
     prompt.fill("first")
     prompt.count_key()
     assert prompt.send()
@@ -299,3 +298,43 @@ async def test_a_changed_message_stays_when_the_history_is_loaded_again(
         await seat.see(lambda: line(seat) == "again and again")
         may_answer.set()
         await seat.see(lambda: line(seat) == "draft\nagain and again")
+
+
+async def test_the_first_question_waits_for_a_pause_too(api: FakeApi, settings: Settings) -> None:
+    """Lines that are typed at once after the start are sent, not taken as its answer."""
+    async with seated(settings) as seat:
+        seat.type("talk\r")
+        await seat.see("You said")
+        await seat.leave()
+    with closing(open_database(settings.db)) as db, transaction(db):
+        db.execute(
+            "INSERT INTO forget_requests (uid, message_id, withheld_at)"
+            " VALUES ('u', 1, '2026-01-01T00:00:00+00:00')"
+        )
+    async with seated(settings) as seat:
+        for key in "good morning\rthanks\r":
+            seat.type(key)
+            await asyncio.sleep(0.02)
+        await seat.see("[y/N]")
+        seat.type("n\r")
+        await seat.see("Keep it after all? [y/N]")
+        seat.type("n\r")
+        await seat.see(lambda: len(api.of("chat")) == 3)
+    assert "Not sent" not in seat.screen.text
+
+
+async def test_a_letter_that_is_left_does_not_answer() -> None:
+    """Neither after a deletion nor from the clipboard: only a key does."""
+
+    async def read_history() -> list[str]:
+        return []
+
+    prompt = Prompt(read_history, DummyCompleter(), lambda: None, lambda: None)
+    asking = asyncio.create_task(prompt.ask("d done · q stop:", "dq"))
+    await asyncio.sleep(0)
+    prompt.paste("d")
+    prompt.question.line.insert_text("!")
+    prompt.question.line.delete_before_cursor()
+    assert prompt.question.text
+    prompt.question.answer("")
+    assert await asking == ""
