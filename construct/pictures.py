@@ -72,7 +72,7 @@ def encode(data: bytes, name: str) -> tuple[str, bytes]:
 
 
 def is_encoded(data: bytes, media_type: str) -> bool:
-    """Return whether a picture is of this type, can be decoded, and keeps `encode`'s limits.
+    """Return whether a picture is of this type, can be decoded, and is within `encode`'s limits.
 
     Its metadata is not checked.
     """

@@ -410,7 +410,7 @@ def test_a_dry_run_in_other_words(program: Program, api: FakeApi) -> None:
     shown = program.run("observe", "--dry-run").stdout
     assert "Learned only" not in shown
     assert "User's boat is called Gaivota\n  +" in shown
-    assert "1 as before, 1 reworded, 0 gone, 0 new." in one_line(shown)
+    assert "1 as before, 1 changed, 0 gone, 0 new." in one_line(shown)
 
 
 @pytest.mark.parametrize("scope", ["user", "conversation"])

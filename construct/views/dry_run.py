@@ -42,7 +42,7 @@ def dry_run_plan_view(plan: DryRunPlan) -> str:
 def dry_run_view(done: DryRun) -> RenderableType:
     """Return the notes learned both times (=), only before (-) and only now (+).
 
-    A reworded note is shown as it was (-) and as it is now (+), one that the user's rules
+    A changed note is shown as it was (-) and as it is now (+), one that the user's rules
     kept out with an x. The differences come last, so that they are on the screen after a
     long list.
     """
@@ -51,7 +51,7 @@ def dry_run_view(done: DryRun) -> RenderableType:
         changed += [_Row("-", "error", pair.before), _Row("+", "success", pair.now)]
     titled: tuple[tuple[str, list[_Row]], ...] = (
         ("Learned both times", [_Row("=", "dim", o) for o in done.same]),
-        ("Learned both times, in different words", changed),
+        ("Learned both times, but differently", changed),
         ("Learned only before", [_Row("-", "error", o) for o in done.missing]),
         ("Learned only now", [_Row("+", "success", o) for o in done.added]),
         (
@@ -105,7 +105,7 @@ def _problems(done: DryRun) -> RenderableType:
 def _summary(done: DryRun) -> str:
     counts = [
         f"{len(done.same):,} as before",
-        f"{len(done.changed):,} reworded",
+        f"{len(done.changed):,} changed",
         f"{len(done.missing):,} gone",
         f"{len(done.added):,} new",
     ]

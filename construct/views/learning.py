@@ -21,7 +21,7 @@ def compact_view(done: CompactResult) -> str:
     moved = []
     if compacted.committed:
         number = f"{compacted.committed:,}"
-        if not parts:  # nothing before it says of what
+        if not parts:  # no earlier part says what is counted
             number = counted(compacted.committed, "observation")
         moved.append(f"{number} became active")
     if compacted.left_window:
