@@ -71,12 +71,14 @@ def _outcome(arguments: Sequence[str]) -> int:
         explained = explain(error, "file")  # which one is not known here
         return _fail(str(explained), explained.status)
     except OSError as error:
-        has_path = isinstance(error.filename, str | bytes)
-        where = (
-            f"Cannot read or write {os.fsdecode(error.filename)}" if has_path else "Writing failed"
+        where, what_to_check = "Writing failed", "the disk"
+        if isinstance(error.filename, str | bytes):
+            where = f"Cannot read or write {os.fsdecode(error.filename)}"
+            what_to_check = "the permissions of its folder, and the disk"
+        reason = error.strerror or error
+        return _fail(
+            f"{where}: {reason}.\nCheck {what_to_check}. Then try again.", ExitStatus.FAILED
         )
-        advice = "Check the permissions of its folder, and the disk. Then try again."
-        return _fail(f"{where}: {error.strerror or error}.\n{advice}", ExitStatus.FAILED)
     except Exception as error:  # noqa: BLE001 - the last resort: users never see a traceback
         return _unexpected(error)
 
