@@ -41,9 +41,9 @@ def edit(db: sqlite3.Connection, observation_id: int, text: str, clock: Clock) -
 
     The new observation has all messages of the old one as sources, and no worker may
     overrule it. It keeps the day (or month, or year), unless the new words name another
-    one (a year alone replaces only a year), and a plan stays a plan, unless the new words are in the past tense. Any other
-    stance becomes stated. Raises UsageError for text without a word, ConstructError if
-    the observation is superseded.
+    one (a year alone replaces only a year), and a plan stays a plan, unless the new words
+    are in the past tense. Any other stance becomes stated. Raises UsageError for text
+    without a word, ConstructError if the observation is superseded.
     """
     content = one_line(storable(text))
     if not words(content):
@@ -217,10 +217,10 @@ def _period_meant(old: Observation, content: str, today: date) -> str | None:
     """Return the time that the new text, which names no day, refers to.
 
     That is the old day, month or year, unless the new text names another month with its
-    year; a year alone replaces only a year. If the old one is a day or month, "in June" is the next June or the last one,
-    depending on the tense around it. A past "in June" or "in 2025" counts only if the
-    text tells of nothing but the past, and not of an arrangement: "booked in January"
-    does not say when a plan is due.
+    year; a year alone replaces only a year. If the old one is a day or month, "in June" is
+    the next June or the last one, depending on the tense around it. A past "in June" or
+    "in 2025" counts only if the text tells of nothing but the past, and not of an
+    arrangement: "booked in January" does not say when a plan is due.
     """
     old_time = old.referenced_date
     months = [month for month in _months_in(content) if month not in _months_in(old.content)]
