@@ -304,9 +304,7 @@ class Prompt:
         while now() < (pause_ends := self._last_key_at + _PAUSE_SECONDS):
             left = pause_ends - now()
             await asyncio.sleep(left)
-        line = self._line_without(keys)
-        if line != self.buffer.document:
-            self.buffer.document = line
+        self.buffer.document = line = self._line_without(keys)
         try:
             return await self.question.ask(question, keys)
         finally:

@@ -29,9 +29,8 @@ class Question:
         Pressing one of `keys` answers at once, without Enter.
         """
         answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._answer, self._keys = answer, ""
+        self.text, self._keys, self._answer = text, keys, answer
         self.line.reset()
-        self.text, self._keys = text, keys
         self._changed()
         try:
             return await answer

@@ -5,20 +5,24 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
+from threading import Event
 from typing import TextIO, cast
 
 import pytest
+from prompt_toolkit.completion import DummyCompleter
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.input.base import PipeInput
 from prompt_toolkit.output.vt100 import Vt100_Output
 
 from construct.chat.app import Session
+from construct.chat.prompt import Prompt
 from construct.config import Settings
 from construct.operations.opening import open_chat
 from tests.support.database import new_database
 from tests.support.emulator import Emulator
 from tests.support.fake_api import FakeApi
+from tests.support.fake_types import Answer, Json
 
 
 @pytest.fixture(autouse=True)
@@ -37,6 +41,29 @@ def settings(api: FakeApi, tmp_path: Path) -> Settings:
     return Settings(
         db, config_dir=tmp_path, api_key="test-key", base_url=api.url, worker_model="extractive"
     )
+
+
+def hold_reply(api: FakeApi) -> tuple[Event, Event]:
+    """Hold back the next reply. Return two events: it was asked for, and it may come."""
+    asked, may_answer = Event(), Event()
+
+    def answer(_: Json) -> Answer:
+        asked.set()
+        may_answer.wait(30)
+        return "Here it is."
+
+    api.enqueue("chat", answer)
+    return asked, may_answer
+
+
+@pytest.fixture
+def prompt() -> Prompt:
+    """Return a prompt without a screen, whose history is empty."""
+
+    async def read_history() -> list[str]:
+        return []
+
+    return Prompt(read_history, DummyCompleter(), lambda: None, lambda: None)
 
 
 class Seat:

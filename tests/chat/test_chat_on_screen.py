@@ -2,7 +2,6 @@
 
 import asyncio
 from contextlib import closing
-from threading import Event
 from unicodedata import normalize
 
 import pytest
@@ -15,10 +14,9 @@ from construct.store.database import open_database
 from construct.views.markdown import render_markdown
 from construct.views.themes import PLAIN
 from construct.vocabulary import Step
-from tests.chat.conftest import seated, stored
+from tests.chat.conftest import hold_reply, seated, stored
 from tests.chat.documents import DOCUMENTS
 from tests.support.fake_api import FakeApi, Reply, faults
-from tests.support.fake_types import Answer, Json
 
 LONG = "# Head\n\nSome *words* first.\n\n" + "\n".join(
     f"- item number {n} of many" for n in range(40)
@@ -460,14 +458,7 @@ async def test_a_reply_whose_question_is_deleted_meanwhile(
     api: FakeApi, settings: Settings
 ) -> None:
     """It is shown, and the user sees that it was not stored."""
-    asked, may_answer = Event(), Event()
-
-    def answer(_: Json) -> Answer:
-        asked.set()
-        may_answer.wait(30)
-        return "Here it is."
-
-    api.enqueue("chat", answer)
+    asked, may_answer = hold_reply(api)
     async with seated(settings) as seat:
         seat.type("hello\r")
         await seat.see(asked.is_set)

@@ -3,7 +3,6 @@
 import asyncio
 from contextlib import closing
 from dataclasses import replace
-from threading import Event
 from typing import Any
 
 import pytest
@@ -12,9 +11,8 @@ from construct import companion
 from construct.chat import chat
 from construct.config import Settings
 from construct.store.database import open_database
-from tests.chat.conftest import seated, stored
+from tests.chat.conftest import hold_reply, seated, stored
 from tests.support.fake_api import FakeApi, Reply
-from tests.support.fake_types import Answer, Json
 
 
 async def test_leaving_finishes_the_memory(api: FakeApi, settings: Settings) -> None:
@@ -120,14 +118,7 @@ async def test_two_terminals_in_one_talk(api: FakeApi, settings: Settings) -> No
 
 async def test_a_reply_that_cannot_be_stored_yet(api: FakeApi, settings: Settings) -> None:
     """While another program holds the file, the screen says what is waited for."""
-    asked, may_answer = Event(), Event()
-
-    def answer(_: Json) -> Answer:
-        asked.set()
-        may_answer.wait(30)
-        return "Here it is."
-
-    api.enqueue("chat", answer)
+    asked, may_answer = hold_reply(api)
     async with seated(settings) as seat:
         seat.type("hello\r")
         await seat.see(asked.is_set)

@@ -4,10 +4,8 @@ import asyncio
 import re
 from dataclasses import replace
 from pathlib import Path
-from threading import Event
 
 import pytest
-from prompt_toolkit.completion import DummyCompleter
 
 from construct.chat.editor import edit_text
 from construct.chat.mentions import shell_words
@@ -18,9 +16,8 @@ from construct.llm.anthropic_model import AnthropicModel
 from construct.operations.rules import rules_in_force
 from construct.user_rules import EXAMPLE
 from construct.views.rules import rules_view
-from tests.chat.conftest import seated, stored
+from tests.chat.conftest import hold_reply, seated, stored
 from tests.support.fake_api import FakeApi, Reply
-from tests.support.fake_types import Answer, Json
 
 UP = "\x1b[A"
 
@@ -178,14 +175,7 @@ async def test_a_question_that_comes_while_the_editor_is_open(
     script.chmod(0o700)
     monkeypatch.setenv("EDITOR", str(script))
     monkeypatch.delenv("VISUAL", raising=False)
-    asked, may_answer = Event(), Event()
-
-    def answer(_: Json) -> Answer:
-        asked.set()
-        may_answer.wait(30)
-        return "Here it is."
-
-    api.enqueue("chat", answer)
+    asked, may_answer = hold_reply(api)
     async with seated(settings) as seat:
         seat.type("one\r")
         await seat.see(asked.is_set)
@@ -329,16 +319,6 @@ async def test_nothing_typed_in_private_comes_back(api: FakeApi, settings: Setti
         await seat.see(lambda: seat.screen.text.count("You said") == 3)
     said = stored(settings, "SELECT content FROM messages WHERE role = 'user'")
     assert said == [("[pasted 100 lines #1]",), (pasted,)]
-
-
-@pytest.fixture
-def prompt() -> Prompt:
-    """A prompt without a screen, whose history is empty."""
-
-    async def read_history() -> list[str]:
-        return []
-
-    return Prompt(read_history, DummyCompleter(), lambda: None, lambda: None)
 
 
 async def press(prompt: Prompt, key: str) -> str:

@@ -4,19 +4,16 @@ import asyncio
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
-from threading import Event
 from typing import Any
 
 import pytest
-from prompt_toolkit.completion import DummyCompleter
 
 from construct.chat.prompt import Prompt
 from construct.config import Settings
 from construct.store.database import open_database, transaction
 from construct.tasks import finished
-from tests.chat.conftest import Seat, seated, stored
+from tests.chat.conftest import Seat, hold_reply, seated, stored
 from tests.support.fake_api import FakeApi, Reply
-from tests.support.fake_types import Answer, Json
 
 SAID = "SELECT content FROM messages WHERE role = 'user'"
 UP = "\x1b[A"
@@ -120,17 +117,10 @@ async def test_words_typed_as_an_answer_are_kept(settings: Settings, key: str) -
 
 async def test_a_question_leaves_the_line_and_its_history(api: FakeApi, settings: Settings) -> None:
     """Whoever looks through earlier messages still has the line that they had begun."""
-    came, may_answer = Event(), Event()
-
-    def answer(_: Json) -> Answer:
-        came.set()
-        may_answer.wait(30)
-        return "Here it is."
-
     async with seated(settings) as seat:
         seat.type("hello\r")
         await seat.see("You said")
-        api.enqueue("chat", answer)
+        came, may_answer = hold_reply(api)
         seat.type("again\r")
         await seat.see(came.is_set)
         seat.type("/forget message:1\rmy draft")
@@ -193,13 +183,8 @@ async def test_a_macro_from_private_talk_is_gone(settings: Settings) -> None:
         await seat.see(lambda: line(seat) == "and")
 
 
-async def test_a_question_waits_while_the_next_message_is_typed() -> None:
+async def test_a_question_waits_while_the_next_message_is_typed(prompt: Prompt) -> None:
     """Also between two messages, when the line is empty for a moment."""
-
-    async def read_history() -> list[str]:
-        return []
-
-    prompt = Prompt(read_history, DummyCompleter(), lambda: None, lambda: None)
     prompt.fill("first")
     prompt.count_key()
     assert prompt.send()
@@ -279,17 +264,10 @@ async def test_a_changed_message_stays_when_the_history_is_loaded_again(
     api: FakeApi, settings: Settings
 ) -> None:
     """It stands after the line that was being typed before."""
-    came, may_answer = Event(), Event()
-
-    def answer(_: Json) -> Answer:
-        came.set()
-        may_answer.wait(30)
-        return "Here it is."
-
     async with seated(settings) as seat:
         seat.type("hello\r")
         await seat.see("You said")
-        api.enqueue("chat", answer)
+        came, may_answer = hold_reply(api)
         seat.type("again\r")
         await seat.see(came.is_set)
         seat.type("/forget message:1 --yes\rdraft")
@@ -323,13 +301,8 @@ async def test_the_first_question_waits_for_a_pause_too(api: FakeApi, settings: 
     assert "Not sent" not in seat.screen.text
 
 
-async def test_a_letter_that_is_left_does_not_answer() -> None:
+async def test_a_letter_that_is_left_does_not_answer(prompt: Prompt) -> None:
     """Neither after a deletion nor from the clipboard: only a key does."""
-
-    async def read_history() -> list[str]:
-        return []
-
-    prompt = Prompt(read_history, DummyCompleter(), lambda: None, lambda: None)
     asking = asyncio.create_task(prompt.ask("d done · q stop:", "dq"))
     await asyncio.sleep(0)
     prompt.paste("d")
