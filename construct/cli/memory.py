@@ -102,16 +102,11 @@ def list_memory(
     newest = everything.newest(limit, clock)
     if as_json:
         print_json(views.memory_list_json(newest, clock))
-    elif not newest.observations and not newest.memories:
+    elif not newest:
         say(views.nothing_listed(everything, compact="`construct compact`"))
     elif for_people:
-        view = views.memory_list_view(
-            everything,
-            most=limit,
-            memories=newest.memories,
-            rest="Pass a larger --limit to see them.",
-        )
-        show(view)
+        rest = "Pass a larger --limit to see them."
+        show(views.memory_list_view(everything, shown=newest, rest=rest))
     else:
         for line in views.memory_list_lines(newest, clock):
             say(line)

@@ -59,15 +59,16 @@ _ASKS_TO_TELL = re.compile(
 )
 # "What's new: I got a job", "Can you believe it, I got a job"
 _GOES_ON = re.compile(r":\s|, (?:I|we)\b", re.IGNORECASE)
+_LEADS_TO_REQUEST = r"(?:(?:please|and|but|(?:can|could|would) you|I want you to) )*"
 _ASKS_TO_FORGET = re.compile(
-    r"(?:^|[.!?,;:(–—-]\s*)(?:(?:please|and|but) )*"
+    rf"(?:^|[.!?,;:(–—-]\s*){_LEADS_TO_REQUEST}"
     r"(?:(?P<back>forget|(?P<deletes>delete|erase)|scratch(?= that\b)|never mind(?= what\b))"
     r"|(?:do not|don['’]t|never|(?:no need|you (?:do not|don['’]t) (?:need|have)) to"
     r"|I['’]d rather you (?:did not|didn['’]t)) "
     r"(?:save|store|remember|record|note|keep|write(?=(?: \w+){1,3} down\b))) "
     r"(?:(?P<one>this|that|it)|(?P<all>(?:any|all) of (?:this|that|it)|what (?:I|we)"
     r"|(?:everything|all)(?: that)? (?:I|we|you)|everything(?: about\b|(?=[.!,]|$))))\b"
-    r"|^(?:(?:please|and|but) )*forget (?P<own>my)\b"
+    rf"|^{_LEADS_TO_REQUEST}forget (?P<own>(?:about )?my)\b"
     r"|\boff the record\b|\bkeep (?:this|that|it) to yourself\b"
     r"|\bnicht (?:speichern|merken|notieren)\b"
     r"|\b(?:no (?:guardes|recuerdes)|não guardes?|ne (?:retiens|garde) pas"

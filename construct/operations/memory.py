@@ -44,6 +44,10 @@ class MemoryList:
     setting: str = MemorySetting.ON
     """The value of CONSTRUCT_MEMORY."""
 
+    def __len__(self) -> int:
+        """Return the number of observations and memories."""
+        return len(self.observations) + len(self.memories)
+
     def without_promoted(self) -> "MemoryList":
         """Return a copy without the memories that repeat an observation."""
         return replace(self, memories=[m for m in self.memories if m.observation_id is None])

@@ -31,28 +31,27 @@ _MAX_RELATIONS, _MAX_RELATIONS_BELOW = 40, 6
 def memory_list_view(
     memory_list: MemoryList,
     *,
-    most: int | None = None,
-    memories: Sequence[Memory] | None = None,
+    shown: MemoryList | None = None,
     rest: str = "/memory all shows them; /help memory says how to narrow the list.",
 ) -> RenderableType:
     """Return memories, then observations by day with the newest last, then the counts.
 
-    Only the newest `most` observations are shown; `rest` says how to see the others.
-    `memories` replaces the memories that are shown.
+    `shown` is the part of the list to show, all of it by default; the counts are of the
+    whole list. `rest` says how to see what is not shown.
     """
-    kept = memory_list.memories if memories is None else memories
+    if shown is None:
+        shown = memory_list
     parts: list[RenderableType] = []
-    if kept:
-        parts = [Text("Kept on request", style="heading3"), memory_table(kept)]
-    shown = memory_list.observations[-most:] if most else memory_list.observations
-    for on_day, group in groupby(shown, key=lambda o: o.observation_date):
+    if shown.memories:
+        parts = [Text("Kept on request", style="heading3"), memory_table(shown.memories)]
+    for on_day, group in groupby(shown.observations, key=lambda o: o.observation_date):
         parts += [Text()] if parts else []
         parts += [
             _day_head(on_day, memory_list.today),
             observation_table(list(group), memory_list.today),
         ]
-    parts += [Text(), _summary(memory_list, kept)]
-    if left_out := len(memory_list.observations) - len(shown):
+    parts += [Text(), _summary(memory_list)]
+    if left_out := len(memory_list) - len(shown):
         parts.append(Text(f"{left_out:,} older not shown. {rest}", style="dim"))
     return Group(*parts)
 
@@ -284,9 +283,9 @@ def graph_json(entity: GraphTree) -> dict[str, Any]:
     }
 
 
-def _summary(memory_list: MemoryList, kept: Sequence[Memory]) -> Text:
+def _summary(memory_list: MemoryList) -> Text:
     filter_parts = "".join(f" · {part}" for part in memory_list.filter.parts())
-    counts = ", ".join(_counts(memory_list, kept))
+    counts = ", ".join(_counts(memory_list))
     return Text.assemble(
         (counted(len(memory_list.observations), "observation"), "strong"),
         (filter_parts, "accent"),
@@ -294,18 +293,18 @@ def _summary(memory_list: MemoryList, kept: Sequence[Memory]) -> Text:
     )
 
 
-def _counts(memory_list: MemoryList, kept: Sequence[Memory]) -> Iterator[str]:
+def _counts(memory_list: MemoryList) -> Iterator[str]:
     """Yield counts of what is unusual, except what the filter asked for: all have that."""
-    shown, asked_for = memory_list.observations, set(memory_list.filter.parts())
+    observations, asked_for = memory_list.observations, set(memory_list.filter.parts())
     for number, label in (
-        (sum(o.state == "pending" for o in shown), "pending"),
-        (sum(outcome_unknown(o, memory_list.today) for o in shown), "outcome unknown"),
-        (sum(bool(o.pinned) for o in shown), "pinned"),
-        (len(kept), "kept on request"),
+        (sum(o.state == "pending" for o in observations), "pending"),
+        (sum(outcome_unknown(o, memory_list.today) for o in observations), "outcome unknown"),
+        (sum(bool(o.pinned) for o in observations), "pinned"),
+        (len(memory_list.memories), "kept on request"),
     ):
         if number and label not in asked_for:
             yield f"{number:,} {label}"
-    reflections = sum(o.generation > 0 for o in shown)
+    reflections = sum(o.generation > 0 for o in observations)
     if reflections and "reflections" not in asked_for:
         yield counted(reflections, "reflection")
 

@@ -271,7 +271,7 @@ VIEWS: dict[str, RenderableType] = {
             memories=[memory()],
             filter=MemoryFilter(words=("x",)),
         ),
-        most=1,
+        shown=listed(observation(2, EVIL, pinned=1, stance="planned"), memories=[memory()]),
     ),
     "generations": generations_view(
         Generations(tuple(MADE), tuple(NEWEST), {2: [1]}, (EVIL,)), TODAY
@@ -368,7 +368,9 @@ def test_memory_is_grouped_by_day() -> None:
         "",
         "3 observations · high · planned · 1 pending, 1 outcome unknown, 1 pinned, 1 reflection",
     ]
-    assert "1 older not shown. /memory all" in to_text(memory_list_view(listed(*found), most=2))
+    cut = memory_list_view(listed(*found), shown=listed(*found[1:]))
+    assert "3 observations" in to_text(cut)
+    assert "1 older not shown. /memory all" in to_text(cut)
 
 
 def test_nothing_yet() -> None:

@@ -494,7 +494,7 @@ def test_on_a_terminal_the_list_is_the_chats(lived: Program) -> None:
     assert "The alarm code is 9917" in shown
     assert "1 kept on request" in shown
     assert not [one for one in promoted if one in shown]
-    assert "2 older not shown. Pass a larger --limit" in shown
+    assert "3 older not shown. Pass a larger --limit" in shown
     assert "\nyesterday." in shown
 
 

@@ -1,6 +1,7 @@
 """Commands that show and search what is remembered, and add to it."""
 
 import asyncio
+from dataclasses import replace
 
 from construct.chat.chat import Chat
 from construct.chat.commands.arguments import (
@@ -61,7 +62,7 @@ async def list_memory(chat: Chat, out: Output, argument: str) -> None:
     the limit on how many are shown.
     """
     found = await chat.run(memory.list_in_scope, argument)
-    if not found.observations and not found.memories:
+    if not found:
         search = " /recall searches everything that was said."
         out.say(views.nothing_listed(found, compact="/compact", search=search))
         return
@@ -69,8 +70,10 @@ async def list_memory(chat: Chat, out: Output, argument: str) -> None:
         chat.shown = ("observation", found.observations[-1].id)
     else:
         chat.shown = ("memory", found.memories[-1].id)
-    is_cut = not (found.filter.narrows or found.filter.everything)
-    out.show(views.memory_list_view(found, most=_MAX_LISTED if is_cut else None))
+    shown = found
+    if not (found.filter.narrows or found.filter.everything):
+        shown = replace(found, observations=found.observations[-_MAX_LISTED:])
+    out.show(views.memory_list_view(found, shown=shown))
 
 
 @group.command("/profile", "what it knows about you")
