@@ -43,6 +43,8 @@ def bare(
     """Show what is ahead, and plans whose outcome is unknown.
 
     Today comes first; plans whose day has passed and whose outcome is unknown come last.
+    With --json, all are sorted by date.
+
     `done`, `moved` and `cancelled` take an item's number. A calendar that imports the
     output of --ics again updates its events; one that subscribes to the file also removes
     those that are gone.

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
 _TOO_MANY_ARGUMENTS = "Got unexpected extra argument"
 """How typer's message begins."""
+_TEXT_IN_QUOTES = " Text of several words must be in quotes."
+_ADVICE = {
+    **dict.fromkeys(("TEXT", "TITLE", "NAME"), _TEXT_IN_QUOTES),
+    "FILE": " Pass one file; put a name with spaces in quotes.",
+}
+"""What is said after "Too many arguments", by an argument that the command takes."""
 _NO_SUCH_OPTION = "No such option: "
 _NO_SUCH_COMMAND = "No such command "
 _BEFORE_THE_COMMAND = {"--db", "--log-file"}
@@ -117,8 +123,7 @@ def _with_typer(app: "Typer", arguments: Sequence[str]) -> int:
             extra = message.removeprefix(_TOO_MANY_ARGUMENTS).removeprefix("(s)").strip()
             message = f"Too many arguments: {extra[1:-1]}."
             names = {p.metavar for p in command.params if p.param_type_name == "argument"}
-            if names - {"ID"}:
-                message += " Text of several words must be in quotes."
+            message += next((_ADVICE[name] for name in names if name in _ADVICE), "")
         if wrong_order := _option_order(message, path, _options(command)):
             return _fail(one_line(wrong_order), ExitStatus.USAGE)
         listed = "arguments and options"

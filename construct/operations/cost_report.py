@@ -5,8 +5,8 @@ model's token factor, and the prices in the model table. It assumes that prompts
 cached if they are long enough, with the cache life that costs less. While messages are
 only added, a request reads what the one before it wrote to the cache, unless the pause
 was longer than the cache lives. Once the oldest of the recent messages is dropped, only
-the system text is still the same. For a conversation that outgrows the window, the
-estimate of the whole leaves that out.
+the system text is still the same. When a whole conversation outgrows the window, only
+what fits is counted, as if it were still cached.
 """
 
 from collections import defaultdict, deque

@@ -35,7 +35,7 @@ class Filters:
     since: date | None = None
     until: date | None = None
     descent: Descent | None = None
-    """Only this conversation and its ancestors. Memories kept word for word always match."""
+    """Only this conversation and its ancestors. Memories kept on request always match."""
     kind: str | None = None
     role: str | None = None
     as_of: datetime | None = None
@@ -298,7 +298,7 @@ _OBSERVATION_DATES = {
     "observation": "m.observation_date",
     "memory": "o.observation_date",
 }
-"""The SQL for the day of the observation that an entry is or was promoted from."""
+"""The SQL for the day of an observation; for a memory, of the one it was promoted from."""
 _END_OF_TIME = "9999"
 """Later than any stored time."""
 _COMMON_FIELDS = {
