@@ -25,7 +25,7 @@ from construct.references import Reference, written
 from construct.store import doors, forget_requests, memories, observations, provenance
 from construct.store.conversations import get_conversation
 from construct.store.doors import DoorCalls
-from construct.store.records import Observation
+from construct.store.records import Descent, Message, Observation
 from construct.store.search import Entry, Filters, results
 from construct.text import shorten
 from construct.vocabulary import ItemKind
@@ -74,7 +74,8 @@ def recall(
     )
     if not is_limited:
         return SearchResult(query, result.hits, result.respelt)
-    readable = (hit for hit in result.hits if _is_allowed(ctx, allowed, (hit.kind, hit.id)))
+    rights = _rights(ctx, allowed)
+    readable = (hit for hit in result.hits if rights.cover((hit.kind, hit.id)))
     hits = list(islice(readable, limit))
     # A respelt word that is only in what the client may not read would reveal it.
     texts = [fold(hit.text) for hit in hits]
@@ -117,7 +118,7 @@ def source(ctx: Context, allowed: Access, reference: Reference, page: int) -> So
     filters = replace(_filters(ctx, allowed), all=True)
     named = results(ctx.db, kind, [number], filters)
     entries = _messages_behind(ctx, named[0], filters) if named else []
-    if not (entries and _is_allowed(ctx, allowed, reference)):
+    if not (entries and _rights(ctx, allowed).cover(reference)):
         raise NotFoundError(f"{written(reference)} does not exist, or cannot be read here.")
     parts = [part for entry in entries for part in _parts(ctx, entry)]
     pages = -(-len(parts) // _PARTS_PER_PAGE)
@@ -130,8 +131,8 @@ def source(ctx: Context, allowed: Access, reference: Reference, page: int) -> So
 
 def agenda(ctx: Context, allowed: Access) -> Agenda:
     """Return the agenda items that a client may read."""
-    whole = whole_agenda(ctx)
-    items = [i for i in whole.items if _is_allowed(ctx, allowed, (ItemKind.OBSERVATION, i.id))]
+    whole, rights = whole_agenda(ctx), _rights(ctx, allowed)
+    items = [item for item in whole.items if rights.cover((ItemKind.OBSERVATION, item.id))]
     return replace(whole, items=items)
 
 
@@ -140,11 +141,11 @@ def current(ctx: Context, allowed: Access) -> list[Observation]:
 
     As many as fit into three quarters of the observation budget.
     """
-    scope = _filters(ctx, allowed).descent
+    rights = _rights(ctx, allowed)
     readable = (
         (observation_id, tokens)
-        for observation_id, tokens in observations.by_urgency(ctx.db, scope)
-        if _is_allowed(ctx, allowed, (ItemKind.OBSERVATION, observation_id))
+        for observation_id, tokens in observations.by_urgency(ctx.db, rights.scope)
+        if rights.cover((ItemKind.OBSERVATION, observation_id))
     )
     ids = packed(readable, ctx.memory.thresholds.budget)
     shown = observations.observations(ctx.db, ids)
@@ -202,34 +203,49 @@ def _filters(
     )
 
 
-def _is_allowed(ctx: Context, allowed: Access, reference: Reference) -> bool:
-    """Return whether a client may read every message that something was drawn from.
+@dataclass(frozen=True, slots=True)
+class _Rights:
+    """What a client may read: what its access covers and the user has not asked to forget."""
 
-    What the user has asked to forget may not be read. A memory without an observation
-    belongs to no conversation, so a client that is limited to one cannot read it.
-    """
-    kind, number = reference
-    if kind == ItemKind.MESSAGE:  # the filters apply to messages
-        return True
-    if kind == ItemKind.MEMORY:
-        observation_id = memories.get_memory(ctx.db, number).observation_id
-        if observation_id is None:
-            return allowed.conversation is None
-        number = observation_id
-    if number in forget_requests.not_yet_withheld(ctx.db):
-        return False
-    if allowed == Access():
-        return True
-    scope = _filters(ctx, allowed).descent
-    for message in provenance.messages_behind(ctx.db, [number]):
-        if allowed.since is not None and ctx.clock.day(message.created_at) < allowed.since:
+    ctx: Context
+    access: Access
+    scope: Descent | None
+    asked_to_forget: frozenset[int]
+    """Ids of observations that the next compaction will withhold."""
+
+    def cover(self, reference: Reference) -> bool:
+        """Return whether a client may read every message that something was drawn from.
+
+        A memory without an observation belongs to no conversation, so a client that is
+        limited to one cannot read it.
+        """
+        kind, number = reference
+        if kind == ItemKind.MESSAGE:  # the filters apply to messages
+            return True
+        if kind == ItemKind.MEMORY:
+            observation_id = memories.get_memory(self.ctx.db, number).observation_id
+            if observation_id is None:
+                return self.scope is None
+            number = observation_id
+        if number in self.asked_to_forget:
             return False
-        if scope is not None and not any(
+        if self.access == Access():
+            return True
+        return all(map(self._covers, provenance.messages_behind(self.ctx.db, [number])))
+
+    def _covers(self, message: Message) -> bool:
+        since = self.access.since
+        if since is not None and self.ctx.clock.day(message.created_at) < since:
+            return False
+        return self.scope is None or any(
             message.conversation_id == conversation_id and message.id <= last_id
-            for conversation_id, last_id in scope
-        ):
-            return False
-    return True
+            for conversation_id, last_id in self.scope
+        )
+
+
+def _rights(ctx: Context, allowed: Access) -> _Rights:
+    asked_to_forget = forget_requests.not_yet_withheld(ctx.db)
+    return _Rights(ctx, allowed, _filters(ctx, allowed).descent, asked_to_forget)
 
 
 def _messages_behind(ctx: Context, entry: Entry, filters: Filters) -> Sequence[Entry]:
