@@ -153,6 +153,14 @@ class Prompt:
             if is_changed:
                 self.fill("\n".join(filter(None, [self.buffer.text, shown])))
 
+    def _empty(self) -> None:
+        """Empty the line. If ↑ brought it, ↑ now brings back what was being typed before."""
+        lines = self.buffer._working_lines
+        draft, is_shown = lines[-1], self.buffer.working_index == len(lines) - 1
+        if not (is_shown or is_blank(draft)):
+            self._history.append_string(draft)
+        self.buffer.reset()
+
     def decline(self) -> None:
         """Decline the question."""
         typed = self.question.line.text
@@ -172,8 +180,8 @@ class Prompt:
         return list(filter(str.strip, [*(line.text for line in lines), *typed]))
 
     def clear(self) -> None:
-        """Empty the line."""
-        self.buffer.reset()
+        """Clear the line and its files."""
+        self._empty()
         self.attaching.cleared()
 
     @property
@@ -230,7 +238,7 @@ class Prompt:
             self.attaching.watch(text)  # the file may have changed by now
             return False
         self._history.append_string(text)
-        self.buffer.reset()
+        self._empty()
         if self._is_awaited:
             self._last_key_at = 0.0  # the line runs at once, and may ask at once
             self._is_awaited = False

@@ -278,6 +278,21 @@ async def test_a_changed_message_stays_when_the_history_is_loaded_again(
         await seat.see(lambda: line(seat) == "draft\nagain and again")
 
 
+@pytest.mark.parametrize("key", ["\r", "\x03"])
+async def test_a_draft_behind_an_earlier_message_comes_back(settings: Settings, key: str) -> None:
+    """Sending or clearing the earlier message does not lose it."""
+    async with seated(settings) as seat:
+        seat.type("hello\r")
+        await seat.see("You said")
+        await seat.see(lambda: seat.session.screen.prompt.running is None)
+        seat.type("draft" + UP)
+        await seat.see(lambda: line(seat) == "hello")
+        seat.type(key)
+        await seat.see(lambda: line(seat) == "")
+        seat.type(UP)
+        await seat.see(lambda: line(seat) == "draft")
+
+
 async def test_the_first_question_waits_for_a_pause_too(api: FakeApi, settings: Settings) -> None:
     """Lines that are typed at once after the start are sent, not taken as its answer."""
     async with seated(settings) as seat:
