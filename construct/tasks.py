@@ -18,9 +18,10 @@ async def stop(*tasks: "asyncio.Task[None] | None") -> None:
 
 
 async def finished(work: Coroutine[None, None, T], succeeded: Callable[[], None]) -> T:
-    """Run work to its end, however often this is cancelled meanwhile. Then it is cancelled.
+    """Run work to its end and return its result, even if the caller is cancelled meanwhile.
 
-    `succeeded` is called if the work did not fail, whether cancelled or not.
+    The caller is then cancelled after the work. `succeeded` is called before that, if the
+    work did not fail.
     """
     task = asyncio.create_task(work)
     is_cancelled = False

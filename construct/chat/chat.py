@@ -128,7 +128,17 @@ class Chat:
         self, operation: Callable[Concatenate[Context, P], R], *args: P.args, **kwargs: P.kwargs
     ) -> R:
         """Run an operation in the database's thread, with this chat's context."""
+        return await self.store.call(self._in_context(operation, *args, **kwargs))
 
+    async def run_stoppable(
+        self, operation: Callable[Concatenate[Context, P], R], *args: P.args, **kwargs: P.kwargs
+    ) -> R:
+        """Run an operation that takes long; it stops when the waiting task is cancelled."""
+        return await self.store.stoppable_call(self._in_context(operation, *args, **kwargs))
+
+    def _in_context(
+        self, operation: Callable[Concatenate[Context, P], R], *args: P.args, **kwargs: P.kwargs
+    ) -> Callable[[sqlite3.Connection], R]:
         def run(db: sqlite3.Connection) -> R:
             companion = self.companion
             context = Context(
@@ -141,7 +151,7 @@ class Chat:
             )
             return operation(context, *args, **kwargs)
 
-        return await self.store.call(run)
+        return run
 
     async def start(self) -> None:
         """Record the session, clean up after dead processes, and begin the work that is due."""

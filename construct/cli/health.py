@@ -36,14 +36,16 @@ def doctor(context: typer.Context, as_json: Json = False) -> int:
     Checks the settings, the credentials, the database file and its invariants, and the
     search index, and asks the model for one word. Exits 1 when a check fails.
     """
-    from construct.operations.doctor import doctor as check_everything
+    import asyncio
+
+    from construct.operations.doctor import check_files, check_model
     from construct.views.doctor import checks_json, checks_text, checks_view
 
     env = environment(context)
     with env.database_to_read() as db:
         complete_index(db)
         with working("checking, and asking the model…"):
-            checks = check_everything(db, env.settings)
+            checks = check_files(db, env.settings) + asyncio.run(check_model(env.settings))
     if as_json:
         print_json(checks_json(checks))
     elif sys.stdout.isatty():

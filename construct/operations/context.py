@@ -21,13 +21,13 @@ class Context:
     db: sqlite3.Connection
     settings: Settings
     memory: MemoryConfig
-    """Settings of the memory, adapted to the models in use."""
+    """Settings of the memory; in a command, for a large window until `with_models`."""
     conversation_id: int | None = None
     """The conversation the user is in; None in a new one without messages."""
     worker: str = EXTRACTIVE
-    """The name of the worker model, or `EXTRACTIVE` when no model is used."""
+    """The name of the worker model, or `EXTRACTIVE` without one; known after `with_models`."""
     worker_reason: str = ""
-    """Why no model is used for memory work; empty if one is."""
+    """Why no model is used for memory work; empty if one is. Known after `with_models`."""
 
     @property
     def clock(self) -> Clock:
@@ -39,7 +39,7 @@ class Context:
         return replace(self, conversation_id=current_conversation(self.db))
 
     def with_models(self, models: "Models") -> "Context":
-        """Return a copy with the memory settings adapted to these models."""
+        """Return a copy with memory settings for these models, and the worker's name."""
         memory = memory_config_for(self.settings, models.main.context_window)
         return replace(
             self, memory=memory, worker=models.worker_name, worker_reason=models.worker_reason

@@ -1,6 +1,5 @@
 """`construct doctor`: check that everything works, and say what to do where it does not."""
 
-import asyncio
 import shlex
 import sqlite3
 from collections.abc import Sequence
@@ -38,24 +37,25 @@ class Check:
     detail: str
 
 
-def doctor(db: sqlite3.Connection, settings: Settings) -> list[Check]:
-    """Check settings, credentials, the database, search, and whether the model answers.
+def check_files(db: sqlite3.Connection, settings: Settings) -> list[Check]:
+    """Check settings, credentials, the database and search.
 
     Takes the settings, because there is no context if CONSTRUCT_SEMANTIC_MODEL is wrong.
-    Runs an event loop for the request to the model, so it must not be called from inside
-    one.
     """
-    credentials = _credentials(settings)
-    checks = [
+    return [
         _settings(settings),
-        credentials,
+        _credentials(settings),
         *_database(db),
         *_copy_before_migration(settings),
         _meaning(db, settings),
     ]
-    if credentials.ok and named_provider(settings) is not Provider.NOTEBOOK:
-        checks.append(asyncio.run(_model(settings)))
-    return checks
+
+
+async def check_model(settings: Settings) -> list[Check]:
+    """Check whether the model answers; return nothing if none is set up."""
+    if named_provider(settings) is Provider.NOTEBOOK or not _credentials(settings).ok:
+        return []
+    return [await _ask_model(settings)]
 
 
 def _settings(settings: Settings) -> Check:
@@ -141,7 +141,7 @@ def _meaning(db: sqlite3.Connection, settings: Settings) -> Check:
     return Check("meaning", True, f"search uses words and meaning; {state}")
 
 
-async def _model(settings: Settings) -> Check:
+async def _ask_model(settings: Settings) -> Check:
     model = choose_models(settings).main
     stream = model.stream(Request((), (ChatMessage("user", (Text("Say ok."),)),), max_tokens=16))
     try:

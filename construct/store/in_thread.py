@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +19,8 @@ _PATIENCE_SECONDS = 60.0
 
 An import of a million messages holds it for half a minute, longer on a busy machine.
 """
+_STEPS_BETWEEN_CHECKS = 10_000
+"""Steps of SQLite's virtual machine, about a millisecond, after which it looks for a stop."""
 
 
 class Store:
@@ -59,6 +62,39 @@ class Store:
         future = asyncio.get_running_loop().run_in_executor(self._thread, run)
         future.add_done_callback(_retrieve_exception)
         return await asyncio.shield(future)
+
+    async def stoppable_call(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work(connection)` like `call`, but stop it if the waiting task is cancelled.
+
+        Its transaction is then rolled back. If the work ends before it is stopped, the
+        cancellation comes too late, and its result is returned.
+        """
+        stop, was_stopped = threading.Event(), threading.Event()
+
+        def is_stopped() -> bool:
+            if stop.is_set():
+                was_stopped.set()
+            return stop.is_set()
+
+        def run(db: sqlite3.Connection) -> T:
+            if is_stopped():
+                raise InterruptedError
+            db.set_progress_handler(is_stopped, _STEPS_BETWEEN_CHECKS)
+            try:
+                return work(db)
+            finally:
+                db.set_progress_handler(None, 0)
+
+        calling = asyncio.ensure_future(self.call(run))
+        calling.add_done_callback(_retrieve_exception)
+        try:
+            return await asyncio.shield(calling)
+        except asyncio.CancelledError:
+            stop.set()
+            await asyncio.wait([calling])
+            if was_stopped.is_set():
+                raise
+            return calling.result()
 
     def close(self) -> None:
         """Wait for the last call, close the connection and end the thread."""

@@ -1,6 +1,8 @@
 """Commands about all the data: export, import, report, usage, doctor, doors."""
 
+from asyncio import CancelledError
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from construct.chat.chat import Chat
@@ -10,14 +12,16 @@ from construct.chat.output import Output
 from construct.errors import UsageError
 from construct.operations import report as reports
 from construct.operations import transfer
+from construct.operations.context import Context
 from construct.operations.cost_report import cost_report
-from construct.operations.doctor import doctor as check_everything
+from construct.operations.doctor import check_files, check_model
 from construct.operations.doors import door_calls
+from construct.operations.search import count_unsearched
 from construct.operations.transfer import FORMATS
 from construct.text import shorten
 from construct.views.doctor import checks_view
 from construct.views.doors import doors_view
-from construct.views.transfer import imported_notes, imported_text
+from construct.views.transfer import imported_notes, imported_text, left_off_text
 from construct.views.usage import usage_view
 
 group = CommandGroup("Data")
@@ -42,7 +46,7 @@ async def export(chat: Chat, out: Output, argument: str) -> None:
     path, file_format = _export_target(argument)
     if await _may_write(out, path):
         with out.busy("writing"):
-            await chat.run(transfer.export, file_format, path, force=True)
+            await chat.run_stoppable(transfer.export, file_format, path, force=True)
         out.say(f"Written: {path} ({file_format})")
 
 
@@ -55,8 +59,15 @@ async def import_file(chat: Chat, out: Output, argument: str) -> None:
     """
     path = _path(argument, "/import FILE")
     chat.refuse_in_private()
-    with out.busy("reading"):
-        imported = await chat.run(transfer.import_file, path)
+    started: set[str] = set()
+    try:
+        with out.busy("reading"):
+            imported = await chat.run_stoppable(
+                transfer.import_file, path, lambda step, *_: started.add(step)
+            )
+    except CancelledError:
+        out.notice(left_off_text(await chat.run(count_unsearched), started))
+        raise
     out.say("\n".join([imported_text(imported), *imported_notes(imported)]))
 
 
@@ -66,10 +77,13 @@ async def report(chat: Chat, out: Output, argument: str) -> None:
     from construct.views.report.page import page
 
     path = _path(argument, "/report FILE")
+
+    def write(ctx: Context) -> None:
+        transfer.write_page(ctx, page(reports.report(ctx), ctx.clock), path, force=True)
+
     if await _may_write(out, path):
         with out.busy("writing"):
-            html = page(await chat.run(reports.report), chat.clock)
-            await chat.run(transfer.write_page, html, path, force=True)
+            await chat.run_stoppable(write)
         out.say(f"Written: {path}")
 
 
@@ -86,7 +100,8 @@ async def usage(chat: Chat, out: Output, argument: str) -> None:
 async def doctor(chat: Chat, out: Output, argument: str) -> None:
     """Checks the settings, the database and search, and asks the model for one word."""
     with out.busy("checking"):
-        checks = await chat.store.call(check_everything, chat.settings)
+        checks = await chat.store.stoppable_call(partial(check_files, settings=chat.settings))
+        checks += await check_model(chat.settings)
     out.show(checks_view(checks))
 
 
