@@ -296,7 +296,8 @@ def observe(
             "--budget",
             metavar="USD",
             min=0,
-            help="Stop at this cost; otherwise at the daily limit.",
+            help="Stop at this cost; otherwise at the daily limit. "
+            "Needs a worker model whose price is known.",
         ),
     ] = None,
     dry_run: Annotated[

@@ -12,7 +12,7 @@ from construct.cli.environment import Environment
 from construct.cli.progress import interruptible, progress_bar, waiting
 from construct.cli.streams import complain, confirmed, print_json, say, show
 from construct.companion import Companion
-from construct.errors import NotConfiguredError
+from construct.errors import NotConfiguredError, UsageError
 from construct.llm.providers import Models, choose_models
 from construct.operations import forgetting, learning
 from construct.operations import status as operation
@@ -119,6 +119,11 @@ def observe(
     models = choose_models(env.settings)
     with env.context() as ctx:
         plan = learning.plan_observe(ctx, models.worker, since)
+    if budget is not None and plan.estimate.usd is None:
+        raise UsageError(
+            f"The price of {plan.model} is unknown, so --budget cannot be kept.\n"
+            "Leave --budget out."
+        )
     if plan.backlogs:
         complain(observe_plan_view(plan))
         if not yes and not confirmed("Observe now?"):

@@ -99,7 +99,12 @@ ConversationOption = Annotated[
 NewOption = Annotated[bool, typer.Option("--new", help="Begin a new conversation.")]
 ModelOption = Annotated[
     str | None,
-    typer.Option("--model", metavar="M", help="Use this model, in this run only.", callback=_model),
+    typer.Option(
+        "--model",
+        metavar="M",
+        help="Reply with this model, in this run only; memory work keeps its own.",
+        callback=_model,
+    ),
 ]
 Output = Annotated[
     Path | None,

@@ -29,7 +29,7 @@ _BY_RULE = "so observations are made by fixed rules"
 _ASSUMED_WINDOW = 8_192
 """The context window, in tokens, of a model whose server does not give one."""
 SMALL_WINDOW = 8_192
-"""Below this many tokens, the user is told that the window is small and how to raise it."""
+"""Below this many tokens, the user of a server is told how to raise the window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Models:
     worker_reason: str = ""
     """Why observations are made by rule, in a few words. Empty if a model makes them."""
     advice: str = ""
-    """How to enlarge the main model's small window. Empty if it is large enough."""
+    """How to enlarge the main model's small window. Empty if it is large enough or in-process."""
 
     @property
     def is_notebook(self) -> bool:

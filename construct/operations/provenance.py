@@ -82,7 +82,10 @@ class ReplyTrace:
     lines: int = 0
     """The number of observations in these blocks."""
     still_shown: tuple[Observation, ...] = ()
-    """The observations of these blocks that are still in the prompt, in the order shown."""
+    """Observations at the start of the prompt now that existed then, in the order shown.
+
+    One that was pinned since may not have been shown then. None if there were no lines.
+    """
     given: tuple[GivenItem, ...] = ()
     """Items given for this turn alone, such as passages found by recall."""
 
@@ -106,7 +109,8 @@ def why_last(ctx: Context) -> ReplyTrace:
             f"What the model was given for the last reply (message:{reply_id}) was not recorded.\n"
             "`construct memory context` shows what it would be given now."
         )
-    shown = observations.observations(ctx.db, shown_ids(ctx.db, reply.conversation_id))
+    shown_now = shown_ids(ctx.db, reply.conversation_id) if context.lines else ()
+    shown = observations.observations(ctx.db, shown_now)
     return ReplyTrace(
         reply,
         context.blocks,

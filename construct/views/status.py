@@ -205,7 +205,9 @@ def _counts(status: Status) -> Table:
     running = "\n".join(_running(cycle, work.now) for cycle in work.running)
     reflections = status.reflections
     worker = one_line(work.worker) + (f": {work.worker_reason}" if work.worker_reason else "")
-    if work.has_price or work.spent_usd:
+    if not (work.has_price or work.worker == EXTRACTIVE or work.is_limited):
+        worker += " · price unknown, so no daily limit"
+    elif work.has_price or work.spent_usd:
         worker += f" · {money(work.spent_usd)} today, at most {money(work.limit_usd)} a day"
     condensed = f"{reflections.count:,} of these ({reflections.tokens:,} tokens)"
     rows: dict[str, RenderableType] = {

@@ -85,7 +85,11 @@ def test_the_panel_says_where_memory_stands() -> None:
     assert "in flight     nothing" in idle
     assert "neither shown nor learned" in idle
     local = work(worker="qwen", has_price=False, spent_usd=0.0)
-    assert to_text(status_view(status(work=local))).endswith("qwen")
+    assert to_text(status_view(status(work=local))).endswith(
+        "qwen · price unknown, so no daily limit"
+    )
+    without = work(worker="extractive", has_price=False, spent_usd=0.0)
+    assert to_text(status_view(status(work=without))).endswith("extractive")
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,15 @@ def test_it_stops_at_its_budget_and_goes_on_later(past: Program) -> None:
     assert past.json("observe", "--budget", "1", "--yes")["messages_left"] == 0
 
 
+def test_a_budget_needs_a_price(past: Program) -> None:
+    """What a model costs must be known to stop in time."""
+    done = past.run("observe", "--budget", "1", "--yes", more={"MEMORY_WORKER_MODEL": "gpt-x"})
+    assert done.returncode == 2
+    assert done.stderr == (
+        "The price of gpt-x is unknown, so --budget cannot be kept.\nLeave --budget out.\n"
+    )
+
+
 def test_a_worker_that_fails_ends_it(past: Program, api: FakeApi) -> None:
     """With a worker model out of reach, a whole past is not read by rule instead."""
     api.fail("observer", faults.http(401), times=None)

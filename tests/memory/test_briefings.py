@@ -100,6 +100,18 @@ async def test_the_reply_that_stands_counts(tmp_path: Path, api: FakeApi) -> Non
     assert (found.blocks, found.lines, found.given) == (0, 0, ())
 
 
+@pytest.mark.usefixtures("locker")
+async def test_with_memory_off_no_observation_was_given(tmp_path: Path, api: FakeApi) -> None:
+    """Not even one that the conversation was shown before."""
+    async with talking(tmp_path, api) as t:
+        await t.say("Hello.")
+        assert len((await last(t)).still_shown) == 1
+    async with talking(tmp_path, api, CONSTRUCT_MEMORY="off") as later:
+        again = Talk(later.companion, t.id, later.progress)
+        await again.say("Hello again.")
+        assert (await last(again)).still_shown == ()
+
+
 async def test_a_reply_forgotten_with_its_question_is_not_shown(
     tmp_path: Path, api: FakeApi
 ) -> None:

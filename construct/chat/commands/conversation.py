@@ -9,6 +9,7 @@ from construct.chat.commands.arguments import number_in
 from construct.chat.commands.registry import AfterCommand, Choice, CommandGroup, choose
 from construct.chat.output import Output
 from construct.errors import NotFoundError, UsageError
+from construct.llm.providers import Models
 from construct.operations import conversations as operations
 from construct.operations.persona import drop_unchanged_persona, make_persona
 from construct.operations.setup import all_models
@@ -134,26 +135,30 @@ async def fork(chat: Chat, out: Output, argument: str) -> None:
     "/model [NAME]", "change the model", example="/model claude-haiku-5-5", choices=model_choices
 )
 async def model(chat: Chat, out: Output, argument: str) -> None:
-    """Changes it for this chat only. Without a NAME it lists the available models."""
+    """Changes who replies, for this chat only. Without a NAME it lists the available models.
+
+    Memory work stays with the model that was set up, which is sent the new messages.
+    """
     if argument:
         await chat.use_model(argument)
-        out.say(f"{model_words(chat.model_name)} answers from now on.")
+        out.say(_who_answers(chat.companion.models, " from now on"))
         if advice := chat.companion.models.advice:
             out.say(advice)
         return
-    models = chat.companion.models
-    if models.is_notebook and models.worker is None:
-        out.say(
-            "No model is set up: the notebook replies, and observations are made by fixed rules."
-        )
-    elif models.worker is None:
-        out.say(f"{model_words(chat.model_name)} answers; observations are made by fixed rules.")
-    elif models.worker is models.main:
-        out.say(f"{model_words(chat.model_name)} answers and does the memory work.")
-    else:
-        worker = model_words(models.worker_name)
-        out.say(f"{model_words(chat.model_name)} answers; {worker} does the memory work.")
+    out.say(_who_answers(chat.companion.models))
     out.say(models_text(await asyncio.to_thread(all_models, chat.settings)))
+
+
+def _who_answers(models: Models, since: str = "") -> str:
+    """Return who answers and who does the memory work; `since` is put after "answers"."""
+    main = model_words(models.main.name)
+    if models.worker is models.main:
+        return f"{main} answers{since} and does the memory work."
+    if models.worker is not None:
+        return f"{main} answers{since}; {model_words(models.worker_name)} does the memory work."
+    if models.is_notebook:
+        return "No model is set up: the notebook replies, and observations are made by fixed rules."
+    return f"{main} answers{since}; observations are made by fixed rules."
 
 
 @group.command("/persona", "how it talks to you")

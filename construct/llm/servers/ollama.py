@@ -1,9 +1,9 @@
 """Ollama, 0.14 and later: the Messages API at `/v1/messages`, the rest at `/api`.
 
-It runs a model with its own context window, whatever the model could take: `num_ctx` of
-the model, else the server's setting, else one that depends on the graphics memory
-(4,096 tokens on most machines). It cuts longer prompts silently. It ignores
-`cache_control` and `tool_choice`, and drops document blocks and `output_config`.
+Ollama decides the context window, whatever the model could take: the model's `num_ctx`,
+else the server's setting, else a size that depends on the graphics memory (4,096 tokens
+on most machines). It cuts longer prompts silently. It ignores `cache_control` and
+`tool_choice`, and drops document blocks and `output_config`.
 """
 
 import re

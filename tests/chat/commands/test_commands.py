@@ -71,7 +71,7 @@ SHOWN = {
     "/doors": "No other program has read",
     "/doctor": "nothing is lost or out of place",
     "/model": "claude-haiku-5-5",
-    "/model claude-opus-5-5": "claude-opus-5-5 answers",
+    "/model claude-opus-5-5": "claude-opus-5-5 answers from now on; observations",
     "/new": "A new conversation",
     "/new Garden": "Garden",
     "/conversations": "› 1",
