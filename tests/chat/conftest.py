@@ -96,6 +96,11 @@ class Seat:
             raise AssertionError(f"{what!r} was not seen on:\n{self.screen.text}") from None
         assert met(), f"the chat ended without {what!r}:\n{self.screen.text}"
 
+    async def idle(self) -> None:
+        """Wait until no line is running, so that Ctrl-C clears the line."""
+        prompt = self.session.screen.prompt
+        await self.see(lambda: prompt.running is None and not prompt.sent)
+
     async def leave(self) -> int:
         """Press Ctrl-D and wait for the end."""
         self.type("\x04")

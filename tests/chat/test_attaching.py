@@ -156,6 +156,7 @@ async def test_detach_takes_off_the_newest(settings: Settings, sent: Sent) -> No
         await seat.see("No file is attached")
         seat.type("@cat.png")
         await seat.see(CHIP)
+        await seat.idle()
         seat.type("\x03")
         await seat.see(lambda: CHIP not in seat.screen.text)
     assert sent == [("@notes.txt and @cat.png", [])]

@@ -284,7 +284,7 @@ async def test_a_draft_behind_an_earlier_message_comes_back(settings: Settings, 
     async with seated(settings) as seat:
         seat.type("hello\r")
         await seat.see("You said")
-        await seat.see(lambda: seat.session.screen.prompt.running is None)
+        await seat.idle()
         seat.type("draft" + UP)
         await seat.see(lambda: line(seat) == "hello")
         seat.type(key)
