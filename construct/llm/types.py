@@ -104,13 +104,15 @@ class WorkRequest:
 
     `system` holds the instructions, `user` the material; the answer is lines of text. As
     the answer streams in, `hopeless` is called with what has arrived, at least at each
-    line end. If it returns a reason to give up, the call ends there.
+    line end. If it returns a reason to give up, the call ends there. `cancelled` is called
+    with the usage so far if the call is cancelled after the server has begun to answer.
     """
 
     system: str
     user: str
     max_tokens: int = 8192
     hopeless: Callable[[str], str | None] = field(default=lambda _: None, repr=False, compare=False)
+    cancelled: Callable[[Usage], None] = field(default=lambda _: None, repr=False, compare=False)
     pictures: tuple[File, ...] = ()
     """The pictures and PDFs of the messages in `user`, in the same order."""
 

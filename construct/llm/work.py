@@ -1,10 +1,11 @@
 """Read a worker's answer from a stream, even if it breaks off."""
 
+import asyncio
 from dataclasses import replace
 
 from construct import tokens
 from construct.errors import ModelBrokenError, ModelError
-from construct.llm.types import ReplyStream, Usage, WorkReply, WorkRequest
+from construct.llm.types import Reply, ReplyStream, Usage, WorkReply, WorkRequest
 
 LONGEST_WAIT = 2_000
 """Characters of an unfinished line after which `hopeless` is called anyway."""
@@ -32,11 +33,21 @@ async def collect(stream: ReplyStream, request: WorkRequest, who: str) -> WorkRe
         if not reply.text and reply.usage_with_retries == Usage():
             raise
         trouble = f"{error.in_short}."
+    except asyncio.CancelledError:
+        if (usage := _usage_so_far(reply)) != Usage():
+            request.cancelled(usage)
+        raise
     finally:
         await stream.aclose()
     if trouble is None:
         return WorkReply(reply.text, reply.usage_with_retries, reply.stop_reason)
-    # The server's last count may be older than the text, and all text is paid for.
+    return WorkReply(reply.text, _usage_so_far(reply), None, trouble)
+
+
+def _usage_so_far(reply: Reply) -> Usage:
+    """Return the usage of an answer that broke off.
+
+    The server's last count may be older than the text, and all text is paid for.
+    """
     written = max(reply.usage.output_tokens, tokens.count(reply.text))
-    usage = reply.retried_usage + replace(reply.usage, output_tokens=written)
-    return WorkReply(reply.text, usage, None, trouble)
+    return reply.retried_usage + replace(reply.usage, output_tokens=written)

@@ -52,16 +52,11 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class DayCost:
-    """What one day cost in US dollars, without calls of unknown price."""
+    """What each call of one day cost in US dollars; None where the price is unknown."""
 
     date: date
-    chat_usd: float
-    memory_usd: float
-
-    @property
-    def total_usd(self) -> float:
-        """The cost of replies and memory work together."""
-        return self.chat_usd + self.memory_usd
+    chat: Sequence[float | None]
+    memory: Sequence[float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +87,14 @@ def cost_report(ctx: Context) -> CostReport:
 
 
 def cost_by_day(spent: Iterable[Spent], clock: Clock) -> list[DayCost]:
-    """Return what calls of known price cost by day in the user's time zone, oldest first."""
-    chat_usd: defaultdict[date, float] = defaultdict(float)
-    memory_usd: defaultdict[date, float] = defaultdict(float)
+    """Return what calls cost by day in the user's time zone, oldest first."""
+    chat: defaultdict[date, list[float | None]] = defaultdict(list)
+    memory: defaultdict[date, list[float | None]] = defaultdict(list)
     for call in spent:
-        if call.cost_usd is None:
-            continue
-        usd = chat_usd if call.purpose == Purpose.CHAT else memory_usd
-        usd[clock.day(call.created_at)] += call.cost_usd
-    days = sorted(chat_usd.keys() | memory_usd.keys())
-    return [DayCost(day, chat_usd[day], memory_usd[day]) for day in days]
+        costs = chat if call.purpose == Purpose.CHAT else memory
+        costs[clock.day(call.created_at)].append(call.cost_usd)
+    days = sorted(chat.keys() | memory.keys())
+    return [DayCost(day, chat[day], memory[day]) for day in days]
 
 
 @dataclass(slots=True)

@@ -114,7 +114,7 @@ def plan_dry_run(
     if model is not None and is_over_limit(ctx.db, ctx.memory):
         raise ConstructError(
             "The daily limit for memory work is reached.\n"
-            "Raise CONSTRUCT_WORKER_DAILY_USD, or try again tomorrow."
+            "Raise CONSTRUCT_WORKER_DAILY_USD to go on today."
         )
     if since is None:
         messages = latest_messages(ctx.db, last or USUAL_LAST)

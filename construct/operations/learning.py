@@ -24,7 +24,9 @@ from construct.store.usage import spent_on_memory
 from construct.vocabulary import CycleKind, CycleStatus
 
 _BUDGET_SPENT = "the budget is spent. Run the same command again to go on"
-_DAILY_LIMIT_REACHED = "the daily limit was reached. Pass --budget, or try again tomorrow"
+_DAILY_LIMIT_REACHED = (
+    "the daily limit was reached. To go on, raise CONSTRUCT_WORKER_DAILY_USD or pass --budget"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,9 @@ async def _step(companion: Companion, conversation_id: int, when_spent: str) -> 
     `when_spent` says why it stops once the worker has cost as much as it may.
     """
     store, worker, model = companion.store, companion.worker, companion.models.worker
+    unobserved_before = await store.call(backlog.count_unobserved, conversation_id)
+    if not unobserved_before:
+        return None
     if model is not None and await store.call(is_over_limit, worker.config):
         return Observed(stopped=when_spent)
     if await store.call(_is_being_observed, conversation_id, worker.config):
@@ -153,9 +158,6 @@ async def _step(companion: Companion, conversation_id: int, when_spent: str) -> 
             f"conversation {conversation_id} is being observed by another process. Try again later"
         )
         return Observed(stopped=reason)
-    unobserved_before = await store.call(backlog.count_unobserved, conversation_id)
-    if not unobserved_before:
-        return None
     observations = await worker.catch_up_archived(conversation_id)
     if observations is None:
         observations = 0

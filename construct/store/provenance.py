@@ -358,7 +358,10 @@ def withheld_at(db: sqlite3.Connection, observation_id: int) -> list[str]:
 
 
 def active_at(db: sqlite3.Connection, moment: str) -> list[Observation]:
-    """Return the observations that were active at a stored time, oldest commit first."""
+    """Return the observations that were active at a stored time, oldest commit first.
+
+    Cycles undone since count as if they had never run.
+    """
     source = """observations AS o JOIN cycles ON cycles.id = o.cycle_id
         WHERE status <> 'reverted' AND committed_at <= :moment
         AND (superseded_at IS NULL OR superseded_at > :moment) ORDER BY committed_at, o.id"""

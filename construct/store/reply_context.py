@@ -38,7 +38,7 @@ class ReplyContext:
 
 
 def forgotten_items(db: sqlite3.Connection, items: Iterable[ContextItem]) -> set[ContextItem]:
-    """Return the items that no longer exist, are withheld or are asked to be forgotten."""
+    """Return the items that are gone or withheld, or that the user asked to forget."""
     return {item for item in items if not exists(db, _STILL_AVAILABLE[item.kind], (item.id,))}
 
 

@@ -106,7 +106,12 @@ def status_notes(status: Status, imported: int = 0, compact: str = "/compact") -
     is_reflecting = any(cycle.kind == CycleKind.REFLECTOR for cycle in work.running)
     if status.reflection.ratio >= 1 and not is_reflecting:
         yield _reflection_note(status.reflection, work, compact)
-    if work.is_limited:
+    if work.is_limited and not work.limit_usd:
+        yield (
+            "The daily limit for memory work is $0 (CONSTRUCT_WORKER_DAILY_USD), so "
+            "observations are made by fixed rules, without a model."
+        )
+    elif work.is_limited:
         yield (
             f"Memory work has cost {money(work.spent_usd)} today; the daily limit is "
             f"{money(work.limit_usd)} (CONSTRUCT_WORKER_DAILY_USD). Until midnight, "

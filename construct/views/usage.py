@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any, NamedTuple
 
 from rich.console import Group, RenderableType
@@ -12,7 +13,7 @@ from construct.operations.cost_report import CostReport, DayCost, Estimate
 from construct.store.usage import UsageLine
 from construct.text import one_line
 from construct.views.widgets import AccentBar, ByWidth, grid, headed, spaced
-from construct.views.words import counted, money, money_in_table, percent
+from construct.views.words import counted, known_sum, money_in_table, money_sum, percent
 
 _BAR_WIDTH = 24
 _MAX_DAYS = 7
@@ -40,7 +41,7 @@ def usage_view(report: CostReport) -> RenderableType:
         title = Text("The same conversations, with and without a memory", style="heading3")
         compared = _compared(report.spent_on_conversations, report.instead)
         parts.append(Group(title, compared, Text(_basis(report.instead), style="dim")))
-    if report.days:
+    if any(cost is not None for day in report.days for cost in (*day.chat, *day.memory)):
         parts.append(_by_day(report.days))
     by_purpose = ByWidth(
         _WIDE_FROM, _by_purpose(report.lines), Group(*_narrow_by_purpose(report.lines))
@@ -54,16 +55,29 @@ def usage_json(report: CostReport) -> dict[str, Any]:
         "total": _total(report.lines),
         "today": _total(report.today),
         "by": [asdict(line) for line in report.lines],
-        "days": [asdict(day) | {"date": str(day.date)} for day in report.days],
+        "days": [_day_json(day) for day in report.days],
         "stored_conversations_usd": report.spent_on_conversations,
         "instead": None if report.instead is None else asdict(report.instead),
     }
 
 
+def _day_json(day: DayCost) -> dict[str, Any]:
+    return {
+        "date": str(day.date),
+        "chat_usd": _known_or_none(day.chat),
+        "memory_usd": _known_or_none(day.memory),
+    }
+
+
+def _known_or_none(costs: Sequence[float | None]) -> float | None:
+    """Return the sum of the known costs, or None if all are unknown."""
+    is_unknown = bool(costs) and all(cost is None for cost in costs)
+    return None if is_unknown else known_sum(costs)
+
+
 def _total(lines: Sequence[UsageLine]) -> dict[str, Any]:
     sums = {name: sum(getattr(line, name) for line in lines) for name in _SUMMED_FIELDS}
-    known = [line.cost_usd for line in lines if line.cost_usd is not None]
-    return sums | {"cost_usd": sum(known) if known or not lines else None}
+    return sums | {"cost_usd": _known_or_none([line.cost_usd for line in lines])}
 
 
 def _by_purpose(lines: Sequence[UsageLine]) -> Table:
@@ -114,16 +128,18 @@ def _figures(lines: Sequence[UsageLine]) -> _Figures:
 
 def _by_day(all_days: Sequence[DayCost]) -> Table:
     days = all_days[-_MAX_DAYS:]
-    most = max(day.total_usd for day in days)
+    totals = [known_sum([*day.chat, *day.memory]) for day in days]
+    most = max(totals)
+    in_words = partial(money_in_table, largest=most)
     rows = (
         (
             str(day.date),
-            AccentBar(most or 1.0, 0, day.total_usd),
-            money_in_table(day.total_usd, most),
-            money_in_table(day.chat_usd, most),
-            money_in_table(day.memory_usd, most),
+            AccentBar(most or 1.0, 0, total),
+            money_sum([*day.chat, *day.memory], in_words),
+            money_sum(day.chat, in_words),
+            money_sum(day.memory, in_words),
         )
-        for day in days
+        for day, total in zip(days, totals, strict=True)
     )
     return headed(
         rows,
@@ -164,8 +180,4 @@ def _basis(instead: Estimate) -> str:
 
 
 def _cost(lines: Sequence[UsageLine]) -> str:
-    """Return the sum of the known costs, with "+" if some costs are unknown."""
-    known = [line.cost_usd for line in lines if line.cost_usd is not None]
-    if not known:
-        return money(None)
-    return money(sum(known)) + ("+" if len(known) < len(lines) else "")
+    return money_sum([line.cost_usd for line in lines])

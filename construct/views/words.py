@@ -1,6 +1,6 @@
 """Format counts, money and times for people. Does not import rich."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import date, datetime, time, timedelta
 
 from construct.clock import Clock, from_text, gap_words
@@ -52,6 +52,22 @@ def expected_cost(dollars: float | None) -> str:
     if dollars is None:
         return "; the cost is unknown"
     return f", for about {money(dollars)}" if dollars else ""
+
+
+def known_sum(costs: Iterable[float | None]) -> float:
+    """Return the sum of the costs that are known."""
+    return sum(cost for cost in costs if cost is not None)
+
+
+def money_sum(costs: Collection[float | None], in_words: Callable[[float], str] = money) -> str:
+    """Return the sum of the known costs, with "+" if some are unknown.
+
+    "unknown" if all are. `in_words` renders the dollars.
+    """
+    unknown = sum(cost is None for cost in costs)
+    if unknown and unknown == len(costs):
+        return money(None)
+    return in_words(known_sum(costs)) + ("+" if unknown else "")
 
 
 def money_in_table(dollars: float, largest: float) -> str:

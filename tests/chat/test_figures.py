@@ -171,10 +171,19 @@ def test_usage_sums_up() -> None:
     assert "$3.21+" in text
 
 
-def test_a_day_of_unknown_prices_has_no_cost() -> None:
-    """It is not listed as $0.00; a day on which all was free is."""
-    assert cost_by_day([Spent(STAMP, "chat", 10, None)], CLOCK) == []
-    assert len(cost_by_day([Spent(STAMP, "chat", 10, 0.0)], CLOCK)) == 1
+def test_unknown_prices_are_not_shown_as_nothing() -> None:
+    """With no known price there is no table by day; a day on which all was free is listed."""
+    unknown, free = Spent(STAMP, "chat", 10, None), Spent(STAMP, "chat", 10, 0.0)
+    paid, graph = Spent(STAMP, "chat", 10, 0.5), Spent(STAMP, "graph", 10, 0.1)
+
+    def day(*spent: Spent) -> str:
+        text = to_text(usage_view(replace(COSTS, days=cost_by_day(spent, CLOCK))))
+        return "".join(line.strip() for line in text.splitlines() if "2026-03-09" in line)
+
+    assert day(unknown) == ""
+    assert re.search(r"\$0\.00 +\$0\.00 +\$0\.00", day(free))
+    assert re.search(r"\$0\.1000\+ +unknown +\$0\.1000$", day(unknown, graph))
+    assert re.search(r"\$0\.6000\+ +\$0\.5000\+ +\$0\.1000$", day(unknown, paid, graph))
 
 
 def test_usage_by_day_and_without_a_memory() -> None:
@@ -184,7 +193,7 @@ def test_usage_by_day_and_without_a_memory() -> None:
     """
     later = Clock(NOW, timezone(timedelta(hours=1)))
     text = to_text(usage_view(replace(COSTS, days=cost_by_day(SPENT, later))))
-    assert re.search(r"2026-03-09 .* \$0\.4000 +\$0\.3000 +\$0\.1000", text)
+    assert re.search(r"2026-03-09 .* \$0\.4000\+ +\$0\.3000\+ +\$0\.1000", text)
     for words in (
         r"Construct +█+[^ ]* +\$0\.40",
         r"last 20 messages .* \$0\.50",

@@ -127,6 +127,13 @@ def test_it_stops_at_its_budget_and_goes_on_later(past: Program) -> None:
     assert past.json("observe", "--budget", "1", "--yes")["messages_left"] == 0
 
 
+def test_the_last_batch_may_use_up_the_budget(past: Program) -> None:
+    """Nothing stopped if nothing is left."""
+    assert past.json("observe", "--budget", "0.0001", "--yes")["messages_left"] == 6
+    done = past.json("observe", "--budget", "0.0001", "--yes")
+    assert (done["messages_left"], done["stopped"]) == (0, None)
+
+
 def test_a_budget_needs_a_price(past: Program) -> None:
     """What a model costs must be known to stop in time."""
     done = past.run("observe", "--budget", "1", "--yes", more={"MEMORY_WORKER_MODEL": "gpt-x"})

@@ -214,8 +214,9 @@ async def retry(chat: Chat, out: Output, argument: str) -> AfterCommand:
 async def drop(chat: Chat, out: Output, argument: str) -> None:
     """Use it for a message whose reply failed, for example after a network error.
 
-    The message is not sent to the model again. It stays stored and searchable. Type /drop
-    again for the message before it, if that has no reply either.
+    The message is not sent to the model again. It stays stored and searchable, and so does
+    what was already learned from it: /forget deletes both. Type /drop again for the message
+    before it, if that has no reply either.
     """
     dropped = await chat.drop()
     if dropped is None:

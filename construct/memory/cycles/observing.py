@@ -54,9 +54,9 @@ from construct.vocabulary import (
 )
 
 _MAX_QUERY_WORDS = 40
-"""Words of the messages that known notes are searched for."""
+"""How many words of the messages are looked up in the known notes."""
 _MAX_CANDIDATES, _MAX_PLANS = 80, 20
-"""The most known notes that each query returns; the second number is for plans."""
+"""How many known notes each query returns at most; the second number is for plans."""
 _MAX_PDF_TOKENS = 20_000
 """Six pages, at 3,000 tokens a page. The observer is not sent longer PDFs."""
 _QUOTE_LENGTH = 120

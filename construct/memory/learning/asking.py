@@ -1,7 +1,7 @@
 """Call a worker model, and record the calls and problems of one cycle."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from construct.errors import ModelError
 from construct.llm.catalog import cost_usd
@@ -52,14 +52,16 @@ async def ask(
     purpose = purpose or account.purpose
     await account.on_call(purpose)
     account.attempts += purpose == account.purpose
+
+    def record(usage: Usage) -> None:
+        account.calls.append(Call(purpose, model.name, usage, cost_usd(model.name, usage, "5m")))
+
     try:
-        reply = await model.complete(request)
+        reply = await model.complete(replace(request, cancelled=record))
     except ModelError as error:
         account.problems.append(str(error).splitlines()[0])
         return None
-    account.calls.append(
-        Call(purpose, model.name, reply.usage, cost_usd(model.name, reply.usage, "5m"))
-    )
+    record(reply.usage)
     if reply.trouble:
         account.problems.append(reply.trouble)
     if reply.stop_reason == "refusal":

@@ -213,8 +213,8 @@ class MonthCost:
 
     calls: int = 0
     tokens: int = 0
-    dollars: dict[str, float] = field(default_factory=dict)
-    """Cost of "talk" and of "memory", from the calls whose price is known."""
+    dollars: dict[str, list[float | None]] = field(default_factory=dict)
+    """What each call of "talk" and of "memory" cost; None where the price is unknown."""
 
 
 def cost_by_month(spent: Sequence[Spent], clock: Clock) -> dict[date, MonthCost]:
@@ -224,7 +224,6 @@ def cost_by_month(spent: Sequence[Spent], clock: Clock) -> dict[date, MonthCost]
         month = months.setdefault(day(call.created_at, clock).replace(day=1), MonthCost())
         month.calls += 1
         month.tokens += call.tokens
-        if call.cost_usd is not None:
-            purpose = "talk" if call.purpose == Purpose.CHAT else "memory"
-            month.dollars[purpose] = month.dollars.get(purpose, 0.0) + call.cost_usd
+        purpose = "talk" if call.purpose == Purpose.CHAT else "memory"
+        month.dollars.setdefault(purpose, []).append(call.cost_usd)
     return months

@@ -28,7 +28,7 @@ from construct.views.report.contents import (
     names,
     plans,
 )
-from construct.views.words import counted, day, money, when
+from construct.views.words import counted, day, money, money_sum, when
 from construct.vocabulary import MemoryOrigin
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -82,6 +82,7 @@ def _environment(clock: Clock) -> Environment:
         number=lambda n: f"{n:,}",
         counted=counted,
         money=money,
+        money_sum=money_sum,
         total=Counter.total,
         note_count=lambda days: sum(map(len, days.values())),
         short=shorten,

@@ -21,7 +21,7 @@ from construct.store.messages import NewMessage, add_message, last_message_id
 from construct.store.observations import Count
 from construct.tokens import Usage
 from tests.support import fake_worker
-from tests.support.fake_api import FakeApi, adversarial, faults
+from tests.support.fake_api import FakeApi, Reply, adversarial, faults
 from tests.support.fake_types import Answer, Json
 from tests.support.talks import LOW, Talk, facts, talking
 
@@ -300,6 +300,22 @@ async def test_the_calls_of_cancelled_work_are_booked_all_the_same(
         assert await t.companion.store.call(lambda db: db.execute(booked).fetchall()) == [
             ("abandoned", 2, "observer")
         ]
+
+
+async def test_an_answer_that_was_cut_short_is_booked(tmp_path: Path, api: FakeApi) -> None:
+    """The tokens that the server has counted by then are paid for."""
+    api.enqueue("observer", Reply("! a\n" * 200, chunk_delay=0.05))
+    async with talking(tmp_path, api, **LOW) as t:
+        for text in facts(8):
+            await t.say(text)
+        work = asyncio.create_task(t.companion.worker.run_due(t.id))
+        await asyncio.to_thread(api.wait_for, 1, "observer")
+        await asyncio.sleep(0.3)
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+        booked = "SELECT input_tokens > 0 FROM usage WHERE purpose = 'observer'"
+        assert await t.companion.store.call(lambda db: db.execute(booked).fetchall()) == [(1,)]
 
 
 async def test_unreadable_rules_leave_no_running_cycle(tmp_path: Path, api: FakeApi) -> None:
