@@ -77,6 +77,12 @@ class ModelError(ConstructError):
         """The first clause of the message, without details, advice or full stop."""
         return re.split(r" \(|\. |\.?\n|\.$", str(self))[0]
 
+    @property
+    def without_advice(self) -> str:
+        """The first line of the message without its last sentence, which says what to do."""
+        line = str(self).splitlines()[0]
+        return line.rpartition(". ")[0] or line
+
 
 class ModelRejectedError(ModelError):
     """The key, the request or a setting was rejected; trying again would not help."""

@@ -52,7 +52,7 @@ class AnthropicModel:
     ) -> None:
         """Use these credentials, not the environment's.
 
-        `setting` is the setting that names the model, for messages.
+        `setting` is the setting that names the model, or other words for it, for messages.
         `sends_custom_headers`: whether the SDK may add the environment's
         ANTHROPIC_CUSTOM_HEADERS, which can hold a key.
         """

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from construct.llm.types import Model
 
 _BY_RULE = "so observations are made by fixed rules"
+_WORKER = "MEMORY_WORKER_MODEL"
+_TYPED = "the model's name"
+"""What to check if there is no such model: it was typed, not set."""
 _ASSUMED_WINDOW = 8_192
 """The context window, in tokens, of a model whose server does not give one."""
 SMALL_WINDOW = 8_192
@@ -69,13 +72,13 @@ class Models:
             ]
             main: Model = loaded[0] if loaded else _local_model(self.settings, limit)
             return replace(self, main=main, provider=Provider.LOCAL, advice="")
-        chosen = _server_model(self.settings, name, "CONSTRUCT_MODEL")
+        chosen = _server_model(self.settings, name, _TYPED)
         return replace(self, main=chosen.model, provider=Provider.ANTHROPIC, advice=chosen.advice)
 
     def with_found(self, found: FoundModel) -> "Models":
         """Return a copy with a main model of a server on this machine. No key is sent."""
         bare = replace(self.settings, api_key=None, auth_token=None, base_url=found.server)
-        model = _client(bare, found.name, "CONSTRUCT_MODEL", found, sends_custom_headers=False)
+        model = _client(bare, found.name, _TYPED, found, sends_custom_headers=False)
         advice = _advice(model, found.source, self.settings.context_window)
         return replace(self, main=model, provider=Provider.ANTHROPIC, advice=advice)
 
@@ -148,26 +151,35 @@ def _worker(settings: Settings, provider: Provider, main: "Model") -> tuple["Mod
     """Return the worker model. If it is None, also why observations are made by rule."""
     name = settings.worker_model
     if name is None:
-        if provider is Provider.NOTEBOOK:
-            return None, f"no model is set up, {_BY_RULE}"
-        if provider is Provider.LOCAL:
-            return (
-                None,
-                f"a local model does memory work only if MEMORY_WORKER_MODEL is local, {_BY_RULE}",
-            )
-        if _is_anthropics(settings.base_url):
-            return _server_model(settings, worker_model(), "MEMORY_WORKER_MODEL").model, ""
-        if is_capable(main):
-            return main, ""
-        size = f"{FEWEST_PARAMETERS // 1_000_000_000} billion parameters"
-        return None, f"{main.name} has fewer than {size}, {_BY_RULE}"
+        return _usual_worker(settings, provider, main)
     if name.lower() == EXTRACTIVE:
         return None, f"MEMORY_WORKER_MODEL is {EXTRACTIVE}, {_BY_RULE}"
-    if _is_local(name):
-        return (main if main.name.startswith(LOCAL_PREFIX) else _local_model(settings)), ""
-    if name == main.name:
+    if name == main.name or (_is_local(name) and main.name.startswith(LOCAL_PREFIX)):
         return main, ""
-    return _server_model(settings, name, "MEMORY_WORKER_MODEL").model, ""
+    if not _is_local(name):
+        return _server_model(settings, name, _WORKER).model, ""
+    if settings.local_model is None:
+        raise NotConfiguredError(
+            f"{_WORKER} is {name}, but no local model is set.\n"
+            f"Set {_WORKER} to another model, or CONSTRUCT_LOCAL_MODEL to a GGUF file."
+        )
+    return _local_model(settings), ""
+
+
+def _usual_worker(
+    settings: Settings, provider: Provider, main: "Model"
+) -> tuple["Model | None", str]:
+    """Return the worker model if none is set. If it is None, also why."""
+    if provider is Provider.NOTEBOOK:
+        return None, f"no model is set up, {_BY_RULE}"
+    if provider is Provider.LOCAL:
+        return None, f"a local model does memory work only if {_WORKER} is local, {_BY_RULE}"
+    if _is_anthropics(settings.base_url):
+        return _server_model(settings, worker_model(), _WORKER).model, ""
+    if is_capable(main):
+        return main, ""
+    size = f"{FEWEST_PARAMETERS // 1_000_000_000} billion parameters"
+    return None, f"{main.name} has fewer than {size}, {_BY_RULE}"
 
 
 def _server_model(settings: Settings, name: str | None, setting: str) -> _Chosen:
@@ -176,7 +188,7 @@ def _server_model(settings: Settings, name: str | None, setting: str) -> _Chosen
         wanted = f"The model {shorten(name, 60)!r}" if name else "A model"
         # A main model gets here only by its name (/model, --model): `choose_models` looks
         # for credentials first.
-        other = "name another" if setting == "CONSTRUCT_MODEL" else f"set {setting} to another"
+        other = f"set {setting} to another" if setting == _WORKER else "name another"
         raise NotConfiguredError(
             f"{wanted} needs credentials.\n"
             f"Run `construct setup`, set ANTHROPIC_API_KEY, or {other} model."
@@ -218,7 +230,7 @@ def _client(
         model.parameters = found.parameters or model.parameters
         if found.vision and not model.reads:
             model.reads = frozenset({AttachmentKind.IMAGE})
-    if settings.context_window and setting == "CONSTRUCT_MODEL":
+    if settings.context_window and setting != _WORKER:
         model.context_window = settings.context_window
     return model
 

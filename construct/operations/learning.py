@@ -24,9 +24,8 @@ from construct.store.usage import spent_on_memory
 from construct.vocabulary import CycleKind, CycleStatus
 
 _BUDGET_SPENT = "the budget is spent. Run the same command again to go on"
-_DAILY_LIMIT_REACHED = (
-    "the daily limit was reached. To go on, raise CONSTRUCT_WORKER_DAILY_USD or pass --budget"
-)
+_DAILY_LIMIT_REACHED = "the daily limit was reached. To go on, raise CONSTRUCT_WORKER_DAILY_USD"
+_OR_BUDGET = " or pass --budget"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +110,10 @@ async def observe(
     """
     done = Observed(messages_left=plan.messages)
     before = await companion.store.call(spent_on_memory)
-    when_spent = _DAILY_LIMIT_REACHED if budget is None else _BUDGET_SPENT
+    when_spent = _BUDGET_SPENT
+    if budget is None:
+        is_priced = plan.estimate.usd is not None
+        when_spent = _DAILY_LIMIT_REACHED + (_OR_BUDGET if is_priced else "")
     advance("Observing", 0, plan.messages)
     for waiting in plan.backlogs:
         while done.stopped is None:

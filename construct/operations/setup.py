@@ -24,6 +24,16 @@ from construct.vocabulary import Provider
 
 ANTHROPICS_URL = "https://api.anthropic.com"
 NOTEBOOK = Notebook.name
+_MODEL_TYPED = (("Check CONSTRUCT_MODEL", "Check the model's name"),)
+_TYPED = (
+    *_MODEL_TYPED,
+    ("ANTHROPIC_API_KEY", "the key"),
+    ("ANTHROPIC_AUTH_TOKEN", "the key"),
+    ("its address (ANTHROPIC_BASE_URL)", "its address"),
+    ("ANTHROPIC_BASE_URL", "the address"),
+    ("Set CONSTRUCT_LOCAL_MODEL to", "Name"),
+)
+"""Advice about settings, and what stands for it in setup, which does not use them."""
 LOCAL_SERVERS = frozenset(kind.source for kind in servers.KINDS)
 """The values of `FoundModel.source` for the known kinds of local server."""
 CREDENTIALS_ELSEWHERE = "credentials"
@@ -174,6 +184,9 @@ def choose_named(
     if name.lower() == NOTEBOOK:
         return choose_notebook()
     found = models_named(servers.look(environ), name)
+    file = settings.local_model
+    if file is not None and name == f"local:{file.stem}":
+        name = str(file)
     if name.lower().endswith(".gguf") and not found:
         try:
             path = Path(name).expanduser().absolute()
@@ -217,7 +230,10 @@ async def save(
     Raises ModelError if the model does not answer, and saves nothing then. Raises OSError
     if the file cannot be written.
     """
-    answer, advice = await _try_out(_settings_with(settings, choice))
+    try:
+        answer, advice = await _try_out(_settings_with(settings, choice))
+    except ConstructError as error:
+        raise type(error)(_with_what_was_typed(str(error), choice)) from error
     path = config_file(settings)
     make_folder(path.parent)
     changes: dict[str, str | None]
@@ -231,6 +247,13 @@ async def save(
     write_settings(path, changes)
     current = load_settings(environ, db=settings.db)
     return SavedChoice(choice, answer, advice, path, _overriding(current, choice))
+
+
+def _with_what_was_typed(message: str, choice: ModelChoice) -> str:
+    """Return an error that names what was typed in setup instead of the settings."""
+    for advice, typed in _MODEL_TYPED if choice.is_model_only else _TYPED:
+        message = message.replace(advice, typed)
+    return message
 
 
 def _overriding(current: Settings, choice: ModelChoice) -> str | None:

@@ -81,7 +81,17 @@ def test_a_choice_that_does_not_answer_is_not_kept(program: Program, api: FakeAp
     done = program.run("setup", "--server", api.url, "--use", "x", "--key", "-", stdin="sk-bad\n")
     assert done.returncode == 1
     assert "sk-bad" not in done.stdout + done.stderr
+    assert done.stderr.endswith(" Check the key.\n")
     assert not config(program).exists()
+
+
+def test_advice_names_what_was_typed(program: Program, api: FakeApi) -> None:
+    """The settings of the same meaning are not used."""
+    api.fail("chat", http(404))
+    done = program.run("setup", "--server", api.url, "--use", "x")
+    assert done.stderr.endswith(" Check the model's name and the address.\n")
+    done = program.run("setup", "--use", "missing.gguf")
+    assert done.stderr.endswith(" Name a GGUF file.\n")
 
 
 def test_a_second_choice_replaces_the_first(program: Program, api: FakeApi) -> None:
@@ -253,6 +263,13 @@ def test_a_linked_config_file_is_written_where_it_is(program: Program, tmp_path:
     assert file.is_symlink()
     assert real.read_text().startswith("# mine\n")
     assert "CONSTRUCT_PROVIDER=notebook" in real.read_text()
+
+
+def test_the_file_in_use_is_known_by_its_name(program: Program) -> None:
+    """As `construct models` lists it. It is tried, and here it cannot be loaded."""
+    more = {"CONSTRUCT_LOCAL_MODEL": str(program.folder / "tiny.gguf")}
+    done = program.run("setup", "--use", "local:tiny", more=more)
+    assert "tiny.gguf cannot be used as a local model" in done.stderr
 
 
 def test_a_models_short_name_will_do(program: Program) -> None:

@@ -171,6 +171,12 @@ def test_a_smaller_window_holds_for_another_local_model() -> None:
     assert models.with_model("local").main.context_window == 2048
 
 
+def test_a_local_worker_needs_a_file() -> None:
+    """The error names the setting that is wrong."""
+    with pytest.raises(NotConfiguredError, match="MEMORY_WORKER_MODEL is local, but"):
+        chosen(**KEY, MEMORY_WORKER_MODEL="local")
+
+
 def test_another_main_model_needs_credentials() -> None:
     """Replacing the notebook by a model that needs credentials fails without them."""
     with pytest.raises(NotConfiguredError, match="ANTHROPIC_API_KEY, or name another model"):

@@ -61,6 +61,10 @@ def neighbours(db: sqlite3.Connection, name: str, clock: Clock) -> Tree:
                 "There is no graph yet.\nThe memory worker's model builds it once there are enough "
                 "memories. Without a model there is no graph."
             )
+        if name_key == key(USER):
+            raise NotFoundError(
+                "You are not in the graph yet.\nName a person, place or thing that is in it."
+            )
         raise NotFoundError(
             f"{name.strip()!r} is not in the graph.\n"
             "Try the name as it appears in your memories, or leave it out to start from yourself."

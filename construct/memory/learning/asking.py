@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
-from construct.errors import ModelError
+from construct.errors import ModelError, ModelRejectedError
 from construct.llm.catalog import cost_usd
 from construct.llm.types import Model, WorkReply, WorkRequest
 from construct.store.usage import Call
@@ -58,8 +58,11 @@ async def ask(
 
     try:
         reply = await model.complete(replace(request, cancelled=record))
-    except ModelError as error:
+    except ModelRejectedError as error:
         account.problems.append(str(error).splitlines()[0])
+        return None
+    except ModelError as error:  # the advice is for somebody who talks to the model
+        account.problems.append(error.without_advice)
         return None
     record(reply.usage)
     if reply.trouble:

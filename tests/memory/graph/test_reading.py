@@ -79,3 +79,10 @@ async def test_the_tree_of_a_name(graph: Graph) -> None:
     ]
     with pytest.raises(NotFoundError, match="is not in the graph"):
         neighbours(graph.db, "Zoe", CLOCK)
+
+
+async def test_a_graph_without_the_user(graph: Graph) -> None:
+    """Asked for themselves, the user is told to name something else."""
+    await graph.draw(answer("Berlin | capital of | Germany | P1"), "Berlin is Germany's capital")
+    with pytest.raises(NotFoundError, match="Name a person, place or thing"):
+        neighbours(graph.db, "me", CLOCK)
