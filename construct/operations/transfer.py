@@ -17,13 +17,13 @@ from construct.store.output_file import (
     write_bytes,
 )
 from construct.store.transfer.exporting import FORMATS, write_export
-from construct.store.transfer.importing import READING, ImportReport
+from construct.store.transfer.importing import STORING, ImportReport
 from construct.store.transfer.importing import import_file as import_into
 
 if TYPE_CHECKING:
     from construct.attachments import Attachment
 
-__all__ = ["FORMATS", "READING"]  # re-exported for the command line and the chat
+__all__ = ["FORMATS", "STORING"]  # re-exported for the command line and the chat
 
 
 @dataclass(frozen=True, slots=True)

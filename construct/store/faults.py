@@ -17,8 +17,9 @@ def explain(error: sqlite3.Error, path: Path | str) -> ConstructError:
     is_full = name.startswith("SQLITE_IOERR") and _is_disk_full(path)
     if is_full or name.startswith("SQLITE_FULL") or "disk is full" in text:
         return ConstructError(
-            f"The disk is full: the database {path} could not be written.\n"
-            "Free some space and try again; nothing stored was lost."
+            f"The disk is full: the database {path}, or a temporary file for it, could not be "
+            "written.\nFree some space there, or in the folder for temporary files "
+            "(SQLITE_TMPDIR), and try again; nothing stored was lost."
         )
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")) or "locked" in text:
         return DatabaseUnusableError(

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator
 
-from construct.operations.transfer import READING, Imported
+from construct.operations.transfer import STORING, Imported
 from construct.views.words import counted
 
 
@@ -43,10 +43,10 @@ def imported_notes(imported: Imported) -> Iterator[str]:
 def left_off_text(unsearchable: int, started: Collection[str]) -> str:
     """Return what an interrupted import left behind.
 
-    `started` are the steps that it had begun. If reading had not begun, `unsearchable`
+    `started` are the steps that it had begun. If storing had not begun, `unsearchable`
     messages are left from an earlier import.
     """
-    if unsearchable and READING in started:
+    if unsearchable and STORING in started:
         return (
             f"Stopped. Everything is stored, but {counted(unsearchable, 'message')} cannot be "
             "searched yet. Run the same command to continue."

@@ -14,11 +14,13 @@ import pytest
 from construct.clock import Clock
 from construct.errors import ConstructError
 from construct.store import purge, search_index
+from construct.store.backup import backup
 from construct.store.database import transaction
 from construct.store.invariants import index_violations
 from construct.store.transfer import scratch
 from construct.store.transfer.importing import INDEXING, READING, STORING, import_file
 from construct.store.transfer.scratch import attached
+from construct.views.transfer import left_off_text
 from tests.store.transfer_world import exported, message
 from tests.support.database import new_database
 
@@ -90,6 +92,23 @@ def test_what_is_interrupted_goes_on(db: sqlite3.Connection, tmp_path: Path, for
     assert found(db, "word") == COUNT
     with transaction(db):
         assert index_violations(db) == []
+
+
+@pytest.mark.parametrize("form", ["lines", "database"])
+def test_it_says_what_an_interrupted_import_left(
+    db: sqlite3.Connection, tmp_path: Path, form: str
+) -> None:
+    """Once it has been stored, not that nothing was added."""
+    started: set[str] = set()
+    path = file_of(tmp_path, "lines")
+    if form == "database":
+        with closing(new_database(tmp_path / "b.db")) as other:
+            import_file(other, path, Clock())
+            path = tmp_path / "copy.db"
+            backup(other, path)
+    import_file(db, path, Clock(), lambda step, done, total: started.add(step))
+    assert "Everything is stored" in left_off_text(COUNT, started)
+    assert "Nothing was added" in left_off_text(COUNT, {READING})
 
 
 @pytest.mark.parametrize("form", ["lines", "claude", "export"])
