@@ -38,14 +38,15 @@ def doctor(context: typer.Context, as_json: Json = False) -> int:
     """
     import asyncio
 
-    from construct.operations.doctor import check_files, check_model
+    from construct.operations.doctor import check_chosen_model, check_files
     from construct.views.doctor import checks_json, checks_text, checks_view
 
     env = environment(context)
     with env.database_to_read() as db:
         complete_index(db)
         with working("checking, and asking the model…"):
-            checks = check_files(db, env.settings) + asyncio.run(check_model(env.settings))
+            checks = check_files(db, env.settings)
+            checks += asyncio.run(check_chosen_model(env.settings))
     if as_json:
         print_json(checks_json(checks))
     elif sys.stdout.isatty():

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from construct.config import Settings
 from construct.errors import ConstructError
 from construct.llm.providers import choose_models, named_provider
-from construct.llm.types import ChatMessage, Request, Text
+from construct.llm.types import ChatMessage, Model, Request, Text
 from construct.memory.recall.indexing import OTHER_MODEL, is_for_another_model
 from construct.memory.recall.meaning import meaning_for
 from construct.operations.indexing import by_words_alone, working_meaning
@@ -51,11 +51,28 @@ def check_files(db: sqlite3.Connection, settings: Settings) -> list[Check]:
     ]
 
 
-async def check_model(settings: Settings) -> list[Check]:
-    """Check whether the model answers; return nothing if none is set up."""
+async def check_chosen_model(settings: Settings) -> list[Check]:
+    """Check whether the main model that was set up answers; return nothing if there is none."""
     if named_provider(settings) is Provider.NOTEBOOK or not _credentials(settings).ok:
         return []
-    return [await _ask_model(settings)]
+    models = choose_models(settings)
+    try:
+        return [await check_model(models.main)]
+    finally:
+        await models.close()
+
+
+async def check_model(model: Model) -> Check:
+    """Check whether a model answers."""
+    stream = model.stream(Request((), (ChatMessage("user", (Text("Say ok."),)),), max_tokens=16))
+    try:
+        async for _ in stream:
+            break
+    except ConstructError as error:
+        return Check("model", False, str(error).replace("\n", " "))
+    finally:
+        await stream.aclose()
+    return Check("model", True, f"{model.name} answers")
 
 
 def _settings(settings: Settings) -> Check:
@@ -139,17 +156,3 @@ def _meaning(db: sqlite3.Connection, settings: Settings) -> Check:
         entries = "1 entry has" if missing == 1 else f"{missing:,} entries have"
         state = f"{entries} no vector yet: `construct reindex` adds what is missing"
     return Check("meaning", True, f"search uses words and meaning; {state}")
-
-
-async def _ask_model(settings: Settings) -> Check:
-    model = choose_models(settings).main
-    stream = model.stream(Request((), (ChatMessage("user", (Text("Say ok."),)),), max_tokens=16))
-    try:
-        async for _ in stream:
-            break
-    except ConstructError as error:
-        return Check("model", False, str(error).replace("\n", " "))
-    finally:
-        await stream.aclose()
-        await model.close()
-    return Check("model", True, f"{model.name} answers")

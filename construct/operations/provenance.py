@@ -107,7 +107,7 @@ def why_last(ctx: Context) -> ReplyTrace:
     if context is None:
         raise NotFoundError(
             f"What the model was given for the last reply (message:{reply_id}) was not recorded.\n"
-            "`construct memory context` shows what it would be given now."
+            "If a model replies, `construct memory context` shows what it would be given now."
         )
     shown_now = shown_ids(ctx.db, reply.conversation_id) if context.lines else ()
     shown = observations.observations(ctx.db, shown_now)

@@ -44,7 +44,8 @@ def agenda_view(agenda: Agenda, *, compact: str = "/compact") -> RenderableType:
     if agenda.not_compacted:
         count = agenda.not_compacted
         last, its = ("message", "its") if count == 1 else (f"{count:,} messages", "their")
-        text = f"Not included yet: the last {last}. {compact} adds {its} plans."
+        where = "the current conversation"
+        text = f"Not included yet: the last {last} of {where}. {compact} adds {its} plans."
         sections.append(Text(text, style="dim"))
     return spaced(sections)
 

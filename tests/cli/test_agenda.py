@@ -290,7 +290,7 @@ def test_an_empty_agenda(program: Program) -> None:
 def test_the_agenda_says_that_the_newest_messages_are_not_in_it(program: Program) -> None:
     """A plan that was just told is missing, and the last line says how to add it."""
     program.run("ask", "--no-wait", "I see the dentist on Friday.")
-    assert "the last 2 messages. `construct compact` adds" in program.run("agenda").stdout
+    assert "the last 2 messages of the current conversation." in program.run("agenda").stdout
     program.run("compact")
     assert "Not included" not in program.run("agenda").stdout
 
@@ -298,7 +298,7 @@ def test_the_agenda_says_that_the_newest_messages_are_not_in_it(program: Program
 def test_one_message_that_is_not_in_the_agenda() -> None:
     """The sentence about it is in the singular."""
     shown = to_text(agenda_view(Agenda([], date(2026, 3, 1), not_compacted=1)))
-    assert "the last message. /compact adds its plans." in shown
+    assert "the last message of the current conversation. /compact adds its plans." in shown
 
 
 def test_brief_says_what_is_due(planned: Program) -> None:

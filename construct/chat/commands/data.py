@@ -98,10 +98,11 @@ async def usage(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command("/doctor", "check for problems")
 async def doctor(chat: Chat, out: Output, argument: str) -> None:
-    """Checks the settings, the database and search, and asks the model for one word."""
+    """Checks the settings, the database and search, and asks this chat's model for one word."""
     with out.busy("checking"):
         checks = await chat.store.stoppable_call(partial(check_files, settings=chat.settings))
-        checks += await check_model(chat.settings)
+        if not chat.companion.models.is_notebook:
+            checks.append(await check_model(chat.companion.models.main))
     out.show(checks_view(checks))
 
 

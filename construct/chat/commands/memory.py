@@ -144,7 +144,7 @@ async def why(chat: Chat, out: Output, argument: str) -> None:
         if chat.is_private:
             raise UsageError(
                 "Private talk is on: what a reply was given is not recorded."
-                " /context shows what would be sent."
+                " If a model replies, /context shows what would be sent."
             )
         given = await chat.run(provenance.why_last)
         if given.still_shown:
@@ -210,9 +210,10 @@ async def rules(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command("/compact", "do memory work now")
 async def compact(chat: Chat, out: Output, argument: str) -> None:
-    """Observes what is unobserved and condenses observations, even if it is not due yet.
+    """Observes what is unobserved in this conversation, and condenses observations.
 
-    In the context, observations then replace all but the newest messages.
+    It does so even if it is not due yet. In the context, observations then replace all but
+    the newest messages.
     """
     chat.settings.require_learning()
     if chat.conversation_id is None:

@@ -243,5 +243,6 @@ async def test_another_model_of_the_users_server_gets_the_key(
         async with talking(keyed) as dialogue:
             await shown(dialogue, "/model qwen3:32b", capsys)
             await shown(dialogue, "Hello", capsys)
+            assert "has no model 'qwen3:32b'" in await shown(dialogue, "/doctor", capsys)
         sent = dict(zip(server.asked, server.headers, strict=True))
     assert sent["POST /v1/messages"]["Authorization"] == f"Bearer {settings.api_key}"
