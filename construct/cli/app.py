@@ -253,7 +253,8 @@ def status(
 ) -> None:
     """Show the memory panel: what is remembered, what is due.
 
-    The bars show how near the next observation, compaction and reflection are.
+    The bars show how near the next observation, compaction and reflection are. Without
+    a model, the first two come earlier: from a little over 200 tokens.
     """
     from construct.cli import memory_work
 

@@ -206,7 +206,11 @@ async def private(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command("/retry", "ask for another reply")
 async def retry(chat: Chat, out: Output, argument: str) -> AfterCommand:
-    """The new reply replaces the last one, which stays stored."""
+    """The new reply replaces the last one.
+
+    That one stays stored, but search and /history no longer show it; `construct
+    conversations show ID` does.
+    """
     return AfterCommand.RETRY
 
 
@@ -215,8 +219,8 @@ async def drop(chat: Chat, out: Output, argument: str) -> None:
     """Use it for a message whose reply failed, for example after a network error.
 
     The message is not sent to the model again. It stays stored and searchable, and so does
-    what was already learned from it: /forget deletes both. Type /drop again for the message
-    before it, if that has no reply either.
+    what was already learned from it: /forget ID --words deletes both. Type /drop again for
+    the message before it, if that has no reply either.
     """
     dropped = await chat.drop()
     if dropped is None:

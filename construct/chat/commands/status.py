@@ -29,8 +29,9 @@ _NOTHING_SAID = "Nothing has been said in this conversation yet."
 async def status(chat: Chat, out: Output, argument: str) -> None:
     """Shows what is observed, pending and running, and what comes next.
 
-    The bars show how near the next observation, compaction and reflection are. The bottom
-    line of the chat shows the first two: observe 40% · compact 15%.
+    The bars show how near the next observation, compaction and reflection are. Without a
+    model, the first two come earlier: from a little over 200 tokens. The bottom line of the
+    chat shows these two: observe 40% · compact 15%.
 
     It updates itself while memory work is running.
     """
