@@ -75,7 +75,10 @@ def read_rules(path: Path | None) -> Rules:
         return Rules()
     try:
         if path.exists() and not path.is_file():
-            raise ConstructError(f"{path} is not a file.\nMove it, or set CONSTRUCT_MEMORY_RULES.")
+            raise ConstructError(
+                f"{path} is not a file.\n"
+                "Set CONSTRUCT_MEMORY_RULES to a file, or put a file in its place."
+            )
         with path.open("rb") as file:
             content = file.read(_MAX_BYTES + 1)
     except FileNotFoundError:

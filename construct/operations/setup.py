@@ -150,7 +150,8 @@ def choose_server(url: str, model: str | None = None, key: str | None = None) ->
         if not listed:
             raise ConstructError(
                 f"{url} cannot be reached, or lists no models.\n"
-                "Check the address and the key, or name a model with --use."
+                "Check the address and the key, or name a model too: "
+                "`construct setup --server URL --use MODEL`."
             )
         model = listed[0].name
     else:

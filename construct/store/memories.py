@@ -73,7 +73,7 @@ def observation_behind(db: sqlite3.Connection, reference: Reference) -> int:
     if observation_id is None:
         raise NotFoundError(
             f"memory:{number} was kept on request, word for word: it cannot be edited or pinned.\n"
-            "To change it, forget it, then remember it in different words."
+            "To change it, forget it, then store the new words with `construct memory add`."
         )
     return observation_id
 

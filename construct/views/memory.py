@@ -76,7 +76,10 @@ def how_to_learn(memory_list: MemoryList, compact: str) -> str:
         )
     if memory_list.unobserved:
         return "`construct observe` learns from what was imported."
-    return f"Messages are observed once there are enough of them, or when you run {compact}."
+    return (
+        f"Messages are observed once there are enough of them. {compact} observes those of the "
+        "current conversation now."
+    )
 
 
 def memory_list_lines(memory_list: MemoryList, clock: Clock) -> Iterator[str]:

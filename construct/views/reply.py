@@ -37,7 +37,7 @@ def why_broken(result: TurnResult) -> str:
     if result.stop_reason == "model_context_window_exceeded":
         return (
             f"The reply did not fit the model's context window. {what_stays}\n"
-            "Run `construct compact`, then ask again."
+            + ContextOverflowError.ADVICE
         )
     return (
         f"The reply broke off. {what_stays}\n"

@@ -375,7 +375,9 @@ def test_memory_is_grouped_by_day() -> None:
 
 def test_nothing_yet() -> None:
     """Where there is nothing, the views say so."""
-    assert "when you run /compact" in nothing_listed(listed(), compact="/compact")
+    assert "/compact observes those of the current conversation" in nothing_listed(
+        listed(), compact="/compact"
+    )
     assert "`construct observe` learns from" in nothing_listed(listed(unobserved=3), compact="")
     assert "no observations yet" in to_text(generations_view(Generations((), (), {}, ()), TODAY))
     assert "no observations yet" in to_text(timeline_view([]))

@@ -674,7 +674,7 @@ def test_profile_gives_each_line_its_id(lived: Program) -> None:
 
 def test_an_empty_profile_says_what_would_help(program: Program) -> None:
     """Imported messages are not compacted but observed, and nothing is learned while off."""
-    assert "when you run `construct compact`" in program.run("memory", "profile").stdout
+    assert "`construct compact` observes" in program.run("memory", "profile").stdout
     line = {"type": "message", "conversation": "a", "role": "user", "content": "I sing."}
     (program.folder / "past.jsonl").write_text(json.dumps(line) + "\n")
     program.run("import", "past.jsonl")

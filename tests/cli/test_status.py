@@ -245,7 +245,7 @@ def test_doctor_finds_rules_that_cannot_be_read(program: Program) -> None:
     """Nothing would be remembered until they can be."""
     done = program.run("doctor", more={"CONSTRUCT_MEMORY_RULES": str(program.folder)})
     assert done.returncode == 1
-    assert f"BAD  settings: {program.folder} is not a file. Move it" in done.stdout
+    assert f"BAD  settings: {program.folder} is not a file. Set CONSTRUCT" in done.stdout
 
 
 def test_doctor_says_what_is_wrong(program: Program, life: Life, api: FakeApi) -> None:
