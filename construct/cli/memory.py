@@ -254,8 +254,9 @@ def forget(
 ) -> None:
     """Delete a memory for good, with everything made from it.
 
-    For a reflection, it also deletes the observations that it was made from; for a
-    message, every observation drawn from it. It first shows what would be deleted, and
+    Memories kept on request that say the same go too. For a reflection, it also deletes
+    the observations that it was made from; for memory:N, the observations that say the
+    same; for a message, every observation drawn from it. It first shows what would be deleted, and
     asks. Not a byte of it stays in the file, and the same messages are not observed
     again. Without --words the messages themselves are kept, but not the files attached
     to them, and they are no longer recalled or sent to the model.

@@ -15,6 +15,7 @@ from construct.llm.notebook import Notebook
 from construct.store.conversations import ConversationSummary
 from construct.text import shorten
 from construct.views.words import ago, model_words
+from construct.vocabulary import MemorySetting
 
 if TYPE_CHECKING:
     from construct.operations.opening import Opening
@@ -49,11 +50,12 @@ def greeting(opening: "Opening", width: int) -> str:
 
 def first_screen(settings: Settings, model: str, width: int, *, private: bool = False) -> list[str]:
     """Return the first run's screen: who answers, what is kept and where, the commands."""
+    answers = _who_answers(model, settings)
     if private:
-        answers_and_keeps = [f"{_who_answers(model)} {_NOTHING_STORED}"]
+        answers_and_keeps = [f"{answers} {_NOTHING_STORED}"]
     else:
         answers_and_keeps = [
-            f"{_who_answers(model)} Everything is kept in one file that only you can read:",
+            f"{answers} Everything is kept in one file that only you can read:",
             f"  {_from_home(settings.db)}",
             "In the background Construct takes dated notes of what matters, "
             "and uses them to remember you."
@@ -69,10 +71,12 @@ def first_screen(settings: Settings, model: str, width: int, *, private: bool = 
     ]
 
 
-def _who_answers(model: str) -> str:
-    if model == Notebook.name:
-        return "This is a notebook: no model answers, but it finds what you wrote."
-    return f"You are talking to {model_words(model)}."
+def _who_answers(model: str, settings: Settings) -> str:
+    if model != Notebook.name:
+        return f"You are talking to {model_words(model)}."
+    if settings.memory == MemorySetting.OFF:
+        return "This is a notebook: no model answers."
+    return "This is a notebook: no model answers, but it finds what you wrote."
 
 
 def _from_home(path: Path) -> Path:

@@ -61,8 +61,10 @@ def test_the_first_screen_of_the_notebook() -> None:
     """Without a model the user is told that what answers is no model."""
     settings = Settings(Path("x.db"), config_dir=Path("/home/me/.config"))
     first = "\n".join(first_screen(settings, "notebook", 80))
-    assert "no model answers" in first
+    assert "no model answers, but it finds what you wrote" in first
     assert "You are talking to" not in first
+    off = "\n".join(first_screen(replace(settings, memory="off"), "notebook", 80))
+    assert "no model answers. " in off
 
 
 def test_the_first_screen_of_a_private_chat(settings: Settings) -> None:

@@ -165,17 +165,20 @@ def _who_answers(models: Models, since: str = "") -> str:
 async def persona(chat: Chat, out: Output, argument: str) -> None:
     """Opens the persona file in your editor: choose the companion's name, tone and language.
 
-    What you save takes effect with your next message. To go back to the original, delete
-    the file, or unset CONSTRUCT_PERSONA if that names it.
+    What you save takes effect with your next message to a model. To go back to the
+    original, delete the file, or unset CONSTRUCT_PERSONA if that names it.
     """
+    takes_effect = "It takes effect with your next message."
+    if chat.companion.models.is_notebook:
+        takes_effect = "The notebook does not read it: it takes effect once a model replies."
     path = make_persona(chat.settings)
     await out.edit_file(path)
     if chat.settings.persona is not None:
-        out.say("It takes effect with your next message. To go back, unset CONSTRUCT_PERSONA.")
+        out.say(f"{takes_effect} To go back, unset CONSTRUCT_PERSONA.")
     elif drop_unchanged_persona(path):
         out.say("The original persona is in use.")
     else:
-        out.say(f"It takes effect with your next message. To go back, delete {path}")
+        out.say(f"{takes_effect} To go back, delete {path}")
 
 
 @group.command(

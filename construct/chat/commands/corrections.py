@@ -76,9 +76,10 @@ def _show(chat: Chat, out: Output, observation: Observation) -> None:
     choices=observation_choices,
 )
 async def forget(chat: Chat, out: Output, argument: str) -> None:
-    """Deletes a memory and everything made from it. You see what goes and are asked first.
+    """Deletes a memory, everything made from it, and what was kept that says the same.
 
-    For a reflection it also deletes the observations that it was made from.
+    You see what goes and are asked first. For a reflection it also deletes the observations
+    that it was made from; for memory:N, the observations that say the same.
 
     The messages it came from are kept, without their attached files, but no longer
     recalled or sent to the model; --words empties them too. For message:N it deletes all
