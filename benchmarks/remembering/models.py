@@ -110,12 +110,12 @@ class KeptModel:
 def _asked(request: Request | WorkRequest) -> dict[str, Any]:
     """Return what the model sees of a request.
 
-    The listener is left out, since it differs in every run.
+    The listeners are left out, since they differ in every run.
     """
     return {
         name: value
         for name, value in asdict(request).items()
-        if name not in {"hopeless", "on_retry"}
+        if name not in {"hopeless", "cancelled", "on_retry"}
     }
 
 

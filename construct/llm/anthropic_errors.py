@@ -19,6 +19,7 @@ from construct.text import shorten
 
 DEFAULT_URL = "https://api.anthropic.com"
 ANSWER_SECONDS = 120
+SET_KEY = "Set ANTHROPIC_API_KEY in the same place as ANTHROPIC_BASE_URL."
 
 # The HTTP status that each type of error event stands for. Inside a stream the status
 # is 200.
@@ -222,6 +223,8 @@ def _busy(end: Endpoint, status: int, quoted: str, wait: float | None) -> str:
 
 def _rejected(end: Endpoint, status: int, quoted: str) -> str:
     match status:
+        case 401 if not (end.api_key or end.auth_token):
+            return f"{end.who} asks for a key, and none was sent{quoted}. {SET_KEY}"
         case 401:
             return f"{end.who} rejected the key{quoted}. {end.check_key}"
         case 403:

@@ -136,7 +136,7 @@ def choose_models(settings: Settings) -> Models:
     else:
         chosen = _server_model(settings, settings.model, "CONSTRUCT_MODEL")
     main = chosen.model
-    worker, reason = _worker(settings, default, main)
+    worker, reason = _worker(settings, provider, main)
     worker_name = EXTRACTIVE if worker is None else worker.name
     return Models(main, worker, worker_name, settings, provider, reason, chosen.advice)
 

@@ -128,7 +128,8 @@ class RequestBuilder:
         """Return the request that ends with a message that is not stored.
 
         `earlier`: the messages before it that are not stored either. Without a
-        conversation, it is the request that the first turn of a new one would send.
+        conversation, it is what the first turn of a new one would send, but without due
+        plans and passages.
         """
         if conversation_id is None:
             blocks = opening_blocks(db, self.config.frame) if self._uses_memory else ()

@@ -98,7 +98,8 @@ _OTHER_TOOLS = (
         "Keep one thing for good, in one self-contained sentence about the person or their "
         "world. Use it when they ask you to remember something, or state something that plainly "
         "must never be lost; ordinary talk is observed without you. Do not store what was only "
-        "quoted, supposed or asked, unless they ask you to keep it.",
+        "quoted, supposed or asked, unless they ask you to keep it. You cannot change it "
+        "afterwards: if you do not know which day or person they mean, ask first.",
         {
             "content": {
                 "type": "string",
@@ -115,8 +116,8 @@ _OTHER_TOOLS = (
         "forget",
         "Delete an observation, what it was made from and all that rests on it, for good. Only "
         "when the person asks for it; they are asked to confirm. The number is the one that recall "
-        "gave for it. A memory that is kept apart is deleted by the person alone: "
-        "`/forget memory:6`.",
+        "gave for it. A memory that is kept apart, or a message, is deleted by the person alone: "
+        "`/forget memory:6`, `/forget message:6 --words`.",
         {"id": {"type": "integer", "description": "The observation's number."}},
         ["id"],
     ),

@@ -14,6 +14,7 @@ from construct.config import CREDENTIALS, WRITTEN_BY_SETUP, Settings, load_setti
 from construct.env_file import write_settings
 from construct.errors import ConstructError, ModelError, UsageError
 from construct.llm import servers
+from construct.llm.anthropic_errors import SET_KEY
 from construct.llm.catalog import is_known, known_models, main_model, model_info
 from construct.llm.notebook import Notebook
 from construct.llm.providers import Models, choose_models, named_provider
@@ -27,6 +28,7 @@ NOTEBOOK = Notebook.name
 _MODEL_TYPED = (("Check CONSTRUCT_MODEL", "Check the model's name"),)
 _TYPED = (
     *_MODEL_TYPED,
+    (SET_KEY, "Give its key too."),
     ("ANTHROPIC_API_KEY", "the key"),
     ("ANTHROPIC_AUTH_TOKEN", "the key"),
     ("its address (ANTHROPIC_BASE_URL)", "its address"),

@@ -13,7 +13,9 @@ def rules_view(in_force: RulesInForce, worker: Model | None) -> str:
         return f"No rules yet: {in_force.file} has only comments."
     lines = [f"Your rules apply from now on. They are in {in_force.file}."]
     if rules.never:
-        lines.append(f"Never written: {', '.join(rules.never)}.")
+        lines.append(
+            f"Never in an observation: {', '.join(rules.never)}. Messages keep such words."
+        )
     if worker is None:
         lines.append("No model does the memory work, so only never: lines have an effect.")
     else:

@@ -283,7 +283,7 @@ async def test_rules_open_in_the_editor(
     file = tmp_path / "home" / "memory-rules.md"
     async with seated(replace(settings, memory_rules=file)) as seat:
         seat.type("/rules\r")
-        await seat.see("Never written: salary.")
+        await seat.see("Never in an observation: salary.")
         await seat.see("No model does the memory work, so only never: lines have an effect.")
         assert file.read_text() == f"{EXAMPLE}never: salary\n"
         assert file.stat().st_mode & 0o777 == 0o600

@@ -90,6 +90,10 @@ def test_advice_names_what_was_typed(program: Program, api: FakeApi) -> None:
     api.fail("chat", http(404))
     done = program.run("setup", "--server", api.url, "--use", "x")
     assert done.stderr.endswith(" Check the model's name and the address.\n")
+    api.fail("chat", http(401))
+    done = program.run("setup", "--server", api.url, "--use", "x")
+    assert "asks for a key, and none was sent" in done.stderr
+    assert done.stderr.endswith(" Give its key too.\n")
     done = program.run("setup", "--use", "missing.gguf")
     assert done.stderr.endswith(" Name a GGUF file.\n")
 

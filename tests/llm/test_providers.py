@@ -41,7 +41,7 @@ def chosen(**environ: str) -> Models:
         ({"ANTHROPIC_AUTH_TOKEN": "t"}, "claude-sonnet-5-5", "claude-haiku-5-5"),
         ({**KEY, **GGUF}, "claude-sonnet-5-5", "claude-haiku-5-5"),
         ({**KEY, "CONSTRUCT_MODEL": "claude-opus-5-5"}, "claude-opus-5-5", "claude-haiku-5-5"),
-        ({**KEY, **GGUF, "CONSTRUCT_MODEL": "local"}, SMOL, "claude-haiku-5-5"),
+        ({**KEY, **GGUF, "CONSTRUCT_MODEL": "local"}, SMOL, "extractive"),
         ({**KEY, "MEMORY_WORKER_MODEL": "extractive"}, "claude-sonnet-5-5", "extractive"),
         ({**KEY, **GGUF, "MEMORY_WORKER_MODEL": "local"}, "claude-sonnet-5-5", SMOL),
         ({**KEY, "MEMORY_WORKER_MODEL": "claude-x"}, "claude-sonnet-5-5", "claude-x"),

@@ -240,8 +240,9 @@ async def drop(chat: Chat, out: Output, argument: str) -> None:
 async def detach(chat: Chat, out: Output, argument: str) -> None:
     """Type it at the end of a message that names files with @path.
 
-    You can also put it before a message whose files are listed above the prompt. The
-    file you attached last is then not sent, and its path stays as text.
+    You can also put it before a message whose files are listed above the prompt. Enter
+    then detaches the file you attached last; its path stays as text. Press Enter again to
+    send the message.
 
     To attach a picture (PNG, JPEG, GIF, WebP), a PDF or a UTF-8 text file, type @ and its
     path, in quotes if it has spaces: @"my cat.png". The files that will be sent are

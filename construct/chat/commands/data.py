@@ -42,6 +42,7 @@ async def export(chat: Chat, out: Output, argument: str) -> None:
     """FORMAT is jsonl, sqlite or markdown.
 
     Without it, the file's extension decides: markdown for .md, sqlite for .db, else jsonl.
+    Markdown is only for reading: it leaves things out, and /import does not read it.
     """
     path, file_format = _export_target(argument)
     if await _may_write(out, path):

@@ -54,6 +54,7 @@ async def status(chat: Chat, out: Output, argument: str) -> None:
 async def context(chat: Chat, out: Output, argument: str) -> None:
     """Shows the next request and where its tokens go. /context full shows every word of it.
 
+    What is chosen for a message, such as passages, is not in it yet.
     ◄ marks the end of a cached part.
     """
     if argument not in {"", "full"}:

@@ -26,9 +26,10 @@ from construct.vocabulary import CycleKind, CycleStatus, Role
 def unobserved(
     db: sqlite3.Connection, conversation_id: int, *, until: int = LAST, at_rest: bool
 ) -> list[Message]:
-    """Return the messages that an observer may read now, up to and including `until`.
+    """Return the messages that an observer may pass now, up to and including `until`.
 
-    User messages at the end that have no answer yet are left out unless `at_rest`.
+    Those that it must not read are among them (`is_readable`). User messages at the end
+    that have no answer yet are left out unless `at_rest`.
     """
     observed = get_watermarks(db, conversation_id).observed
     messages = live_messages(db, conversation_id, observed, until)
