@@ -76,8 +76,10 @@ class UntrustedFile:
     """A `.env` that the user has not trusted, and the settings in it that do not count."""
 
     file: EnvFile
-    ignored: Mapping[str, str] = field(repr=False, hash=False)
-    """The ignored settings and their values."""
+    ignored: tuple[str, ...]
+    """The settings that would count now."""
+    settings: Mapping[str, str] = field(repr=False, hash=False)
+    """All its settings that count only once it is trusted, and their values."""
     is_refused: bool = False
     """Whether the user was asked to trust it and refused."""
 
@@ -221,7 +223,9 @@ def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None =
             "CONSTRUCT_EDITING_MODE", _one_of(EDITING_MODES), default.editing_mode
         ),
         unknown=values.unknown(),
-        untrusted=UntrustedFile(env_file, values.ignored, trust is Trust.REFUSED)
+        untrusted=UntrustedFile(
+            env_file, tuple(values.ignored), values.need_trust(), trust is Trust.REFUSED
+        )
         if values.ignored
         else None,
         setup_names=values.setup_names,
@@ -247,8 +251,8 @@ class _Values:
         self._env_file = env_file.values
         self._is_trusted = is_trusted
         self._known: set[str] = {WRITTEN_BY_SETUP}
-        self.ignored: dict[str, str] = {}
-        """Settings in an untrusted `.env` that do not count, among those looked up so far."""
+        self.ignored: dict[str, None] = {}
+        """Settings that an untrusted `.env` would change, among those looked up so far."""
         listed = config.values.get(WRITTEN_BY_SETUP, "").split(",")
         self.setup_names = frozenset(filter(None, listed))
         has_credentials = _has_credentials(environ) or (
@@ -301,6 +305,12 @@ class _Values:
         names = {name for name in chain(*self._sources) if name.startswith(_PREFIXES)}
         return tuple(sorted(names - self._known))
 
+    def need_trust(self) -> dict[str, str]:
+        """Return the settings in `.env` that count only if it is trusted, with their values."""
+        names = self._known - HARMLESS_IN_ENV_FILE
+        given = {name: self._env_file.get(name, "").strip() for name in sorted(names)}
+        return {name: value for name, value in given.items() if value}
+
     def _first_value(self, name: str) -> "_Value | None":
         """Return a setting from the first source that has it. Blank values are skipped."""
         self._known.add(name)
@@ -315,7 +325,7 @@ class _Values:
         if not value:
             return None
         if source is self._env_file and not self._is_trusted and name not in HARMLESS_IN_ENV_FILE:
-            self.ignored[name] = value
+            self.ignored[name] = None
             return None
         return value
 

@@ -27,10 +27,10 @@ Leave out what I say about colleagues.
 
 never: salary, Dr. Meier
 
-The memory worker's model is sent all of this, and uses it only to decide what to note. Code
-also enforces the lines that begin with "never:", even without a model: no observation is
-written that has one of these words in it, as a whole word, in upper or lower case. What you
-type with /remember or /edit is always kept.
+The memory worker's model is sent what you write, as many lines as fit, and uses it only to
+decide what to note. Code also enforces the lines that begin with "never:", even without a
+model: no observation is written that has one of these words in it, as a whole word, in upper
+or lower case. What you type with /remember or /edit is always kept.
 To see what your rules would change: construct observe --dry-run
 -->
 """

@@ -305,7 +305,8 @@ def test_anything_else_in_an_env_file_needs_trust(config_env: Path, name: str) -
             trust(config_dir, trusted=bool(answer))
         found = load_settings({})
         assert found.untrusted is not None
-        assert found.untrusted.ignored == {name: NEEDING_TRUST[name]}
+        assert found.untrusted.ignored == (name,)
+        assert found.untrusted.settings == {name: NEEDING_TRUST[name]}
         assert found.untrusted.is_refused is (answer is False)
         assert replace(found, untrusted=None, clock=usual.clock) == usual
         assert abs(found.clock.now() - datetime.now(UTC)) < timedelta(seconds=5)

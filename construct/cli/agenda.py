@@ -45,9 +45,9 @@ def bare(
     Today comes first; plans whose day has passed and whose outcome is unknown come last.
     With --json, all are sorted by date.
 
-    `done`, `moved` and `cancelled` take an item's number. A calendar that imports the
-    output of --ics again updates its events; one that subscribes to the file also removes
-    those that are gone.
+    `done`, `moved` and `cancelled` take an item's number. If you
+    import the output of --ics again, the calendar updates its events; a calendar that
+    subscribes to the file also removes those that are gone.
     """
     if context.invoked_subcommand is not None:
         refuse_json_before(context, as_json)

@@ -110,8 +110,8 @@ def _ask_about(untrusted: UntrustedFile, config_dir: Path) -> bool:
     if untrusted.is_refused or not all(stream.isatty() for stream in streams):
         return False
     path = os.path.abspath(untrusted.file.path)  # noqa: PTH100 - unlike Path.resolve it keeps links
-    complain(f"{path} is not yet trusted. It sets:")
-    for name, value in untrusted.ignored.items():
+    complain(f"{path} is not yet trusted. It would set:")
+    for name, value in untrusted.settings.items():
         complain(f"  {name}={_HIDDEN if name in SECRETS else shorten(value, _MAX_VALUE_LENGTH)}")
     complain("Trust it only if you wrote it. Your other keys are never sent to an address it sets.")
     try:

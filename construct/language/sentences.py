@@ -142,7 +142,8 @@ def _meant(request: re.Match[str], i: int, telling: list[int], count: int) -> It
 
     `telling` are those that say something. "What I said" means all sentences before, "that"
     the nearest of `telling` before. If there is none before, they mean what follows, except
-    in "Forget that". If in doubt, more is left out, since the writer asked for it.
+    in "Forget that" and "Forget what I said". If in doubt, more is left out, since the
+    writer asked for it.
     """
     before, after = request.string[: request.start()], request.string[request.end() :]
     clause, mark, rest = (*_CLAUSE_END.split(after, maxsplit=1), "", "")[:3]

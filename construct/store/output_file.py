@@ -102,7 +102,7 @@ def explaining(target: Path | None) -> Iterator[None]:
 
 
 def refuse_foreign_file(target: Path) -> None:
-    """Raise UsageError for a file that is neither empty nor an export or a report of ours."""
+    """Raise UsageError for a file that is neither empty nor one that Construct wrote."""
     if target.is_file() and not _is_ours(target):
         advice = "Pass --force to replace it, or name another file with -o."
         with suppress(OSError):

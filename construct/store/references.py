@@ -39,8 +39,9 @@ def _is_left_out(table: str) -> str:
 def replies_to(db: sqlite3.Connection, message_ids: Iterable[int]) -> list[Message]:
     """Return the replies to these messages: those before the user's next message.
 
-    A next message that is left out of requests does not count, since `/retry` may have
-    asked for another reply to the one before it. The messages themselves are never
+    A message that got no reply was sent again with the next one, so the reply to that one
+    counts. A next message that is left out of requests does not count, since `/retry` may
+    have asked for another reply to the one before it. The messages themselves are never
     included.
     """
     ids = json_ids(message_ids)
@@ -53,6 +54,10 @@ def replies_to(db: sqlite3.Connection, message_ids: Iterable[int]) -> list[Messa
                 SELECT next.id FROM messages AS next
                 WHERE next.conversation_id = question.conversation_id AND next.role = 'user'
                 AND next.id > question.id AND NOT {_is_left_out("next")}
+                AND ({_is_left_out("question")} OR EXISTS (
+                    SELECT 1 FROM messages AS first WHERE first.role = 'assistant'
+                    AND first.conversation_id = question.conversation_id
+                    AND first.id > question.id AND first.id < next.id))
                 ORDER BY next.id LIMIT 1), 1 << 62)
         WHERE reply.role = 'assistant' AND reply.id NOT IN {ID_LIST}
         AND NOT (  -- the partial reply to a next message that is left out

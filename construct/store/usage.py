@@ -143,7 +143,7 @@ class PricedMessage:
     tokens: int
     created_at: str
     model: str | None
-    """The model that wrote a reply. None for the user's messages and for imported replies."""
+    """The model that wrote a reply. None for the user's messages and other programs' replies."""
     retried: int
 
 

@@ -60,7 +60,7 @@ def first_screen(settings: Settings, model: str, width: int, *, private: bool = 
             "In the background Construct takes dated notes of what matters, "
             "and uses them to remember you."
             if settings.learns
-            else f"Construct learns nothing, because CONSTRUCT_MEMORY is {settings.memory}.",
+            else f"Construct learns nothing while CONSTRUCT_MEMORY is {settings.memory}.",
         ]
     return [
         "Construct, a companion that remembers.",

@@ -140,7 +140,7 @@ def why_last_view(
         branch.add(_observation(o))
     others = trace.lines - len(newest)
     if others > 0:
-        hint = f"and {others:,} more; {full_command} shows what it is sent now"
+        hint = f"and {others:,} more; {full_command} shows what the model is sent now"
         branch.add(Text(hint, style="dim"))
     return tree
 

@@ -22,7 +22,9 @@ def rules_view(in_force: RulesInForce, worker: Model | None) -> str:
         fit = len(fitting_wishes(rules.prose, worker).splitlines())
         count = len(rules.prose.splitlines())
         if fit < count:
-            lines.append(f"They are too long: the memory worker reads only {fit} of {count} lines.")
+            read = f"only the first {fit} of {count} lines" if fit else "none of them"
+            hint = "" if fit else " Write shorter lines."
+            lines.append(f"They are too long: the memory worker's model reads {read}.{hint}")
     lines.append("`construct observe --dry-run` shows what they change.")
     return "\n".join(lines)
 

@@ -299,7 +299,10 @@ def test_rules_that_the_worker_cannot_read_whole(settings: Settings, tmp_path: P
     file.write_text("Note what I cook.\n" * 1000)
     worker = AnthropicModel("claude-haiku-5-5")
     shown = rules_view(rules_in_force(replace(settings, memory_rules=file)), worker)
-    assert re.search(r"reads only \d{3} of 1000 lines", shown)
+    assert re.search(r"reads only the first \d{3} of 1000 lines", shown)
+    file.write_text("Note what I cook. " * 1000)
+    shown = rules_view(rules_in_force(replace(settings, memory_rules=file)), worker)
+    assert "reads none of them. Write shorter lines." in shown
 
 
 async def test_nothing_typed_in_private_comes_back(api: FakeApi, settings: Settings) -> None:

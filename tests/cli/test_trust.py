@@ -99,6 +99,21 @@ def test_trust_is_asked_for_once(program: Program, api: FakeApi) -> None:
         assert "trust" not in terminal.screen.text
 
 
+def test_the_question_shows_what_is_overridden_now(program: Program) -> None:
+    """Trust is for the whole file, also when the environment no longer overrides it."""
+    program.env["ANTHROPIC_BASE_URL"] = "http://127.0.0.1:9"
+    (program.folder / ".env").write_text(
+        "ANTHROPIC_BASE_URL=http://evil.test\nCONSTRUCT_MEMORY=off\nCONSTRUCT_TZ=UTC\n"
+    )
+    with on_terminal(program, "status") as terminal:
+        terminal.see("Trust it? [y/N]")
+        assert "ANTHROPIC_BASE_URL=http://evil.test" in terminal.screen.text
+        assert "CONSTRUCT_TZ" not in terminal.screen.text
+        terminal.type("no\r")
+        assert terminal.wait() == 0
+        assert "Ignored CONSTRUCT_MEMORY from .env" in terminal.screen.text
+
+
 def test_a_no_is_kept_too(program: Program) -> None:
     """It is not asked again; each run says what was ignored, and how to be asked again.
 

@@ -16,7 +16,7 @@ from construct.operations.setup import all_models
 from construct.text import shorten
 from construct.views.conversations import conversations_view, deleted_text, deletion_text
 from construct.views.setup import models_text, price_words
-from construct.views.words import ago, model_words
+from construct.views.words import ago, counted, model_words
 
 group = CommandGroup("Talk")
 
@@ -280,7 +280,8 @@ async def copy(chat: Chat, out: Output, argument: str) -> None:
         reply = blocks[-1]
     out.copy(reply)
     out.say(
-        f"Copied {len(reply):,} characters, if your terminal lets programs write to its clipboard."
+        f"Copied {counted(len(reply), 'character')}, if your terminal lets programs write to its "
+        "clipboard."
     )
 
 

@@ -289,6 +289,19 @@ def test_a_reply_after_a_dropped_message_goes_with_its_question(life: Life) -> N
     assert get_message(life.db, partial.id).content == "It fai"
 
 
+def test_a_reply_to_two_messages_goes_with_either(life: Life) -> None:
+    """A message that got no reply is sent again with the next one."""
+    here = life.talk()
+    secret = life.say(here, "My secret is Zanzibar")
+    life.say(here, "Are you there?")
+    both = life.say(here, "Yes, and Zanzibar it is", "assistant")
+    life.say(here, "Good")
+    later = life.say(here, "Indeed", "assistant")
+    forget(life.db, ("message", secret.id), life.clock, words=True)
+    assert get_message(life.db, both.id).content == "[removed]"
+    assert get_message(life.db, later.id).content == "Indeed"
+
+
 def test_an_undone_edit_of_another_fact_does_not_take_that_along(life: Life) -> None:
     """It belongs to the fact that was edited, though both come from one message."""
     here = life.talk()
