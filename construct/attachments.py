@@ -40,7 +40,7 @@ _MAX_NAME = 255
 _PIXELS_PER_TOKEN = 750
 _TOKENS_PER_PAGE = 3_000
 """Of a PDF: the model is sent the page's text and a picture of it."""
-_ACCEPTED = "only PNG, JPEG, GIF and WebP pictures, PDFs and UTF-8 text files can"
+_ACCEPTED = "only PNG, JPEG, GIF and WebP pictures, PDFs and plain UTF-8 text can"
 _KINDS = {
     AttachmentKind.IMAGE: "a picture",
     AttachmentKind.PDF: "a PDF",

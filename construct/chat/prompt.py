@@ -145,7 +145,7 @@ class Prompt:
             self.buffer.reset(self.buffer.document)
 
     def _leave_history(self) -> None:
-        """Go back to the line if ↑ has brought an earlier message; if changed, it is added."""
+        """Go back to the line from a message that ↑ brought. If that was changed, append it."""
         shown, last = self.buffer.text, len(self.buffer._working_lines) - 1
         is_changed = shown not in self._history.get_strings()
         if self.buffer.working_index != last:

@@ -47,6 +47,7 @@ def export(
 ) -> None:
     """Write everything to a file, or to standard output.
 
+    Markdown is only for reading: it leaves things out, and `import` does not read it.
     Only you can read the file. The same database gives the same bytes. An existing file
     is replaced only if it is empty, an export, a report or a Construct database; any
     other needs --force. A text export never replaces a database.

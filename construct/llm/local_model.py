@@ -110,7 +110,8 @@ def _usage(chunk: Chunk, before: Usage, spoke: bool) -> Usage:
 def _error(error: Mapping[str, Any]) -> ModelError:
     said = shorten(str(error.get("message")), 200)
     if "context size" in said.lower():
-        size = said.removesuffix(", try increasing it")  # the user cannot: the window is fixed
+        # The window is fixed once the model is loaded.
+        size = said.removesuffix(", try increasing it")
         return ContextOverflowError(
             f"This is more than the local model can read at once ({size})."
             f" {ContextOverflowError.ADVICE}"

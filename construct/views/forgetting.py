@@ -213,8 +213,8 @@ def _consequences(plan: ForgetPlan) -> Iterator[str]:
     elif plan.message_ids:
         them = "it" if len(plan.message_ids) == 1 else "them"
         yield (
-            f"{messages} would no longer be recalled or sent to the model; "
-            f"--words empties {them} too."
+            f"{messages} would no longer be recalled or sent to the model. To empty {them} too, "
+            "answer n, then forget with --words."
         )
     if plan.attachments:
         files = ", ".join(plan.attachments[:_MAX_LISTED])

@@ -131,7 +131,7 @@ async def test_a_file_that_cannot_be_attached(settings: Settings, sent: Sent) ->
         seat.type("\r!")
         await seat.see("› see @photo.heic!")
         seat.type("\x15see @photo.heic\r")
-        await seat.see("text files can. · /detach removes it")
+        await seat.see("text can. · /detach removes it")
         await seat.see("› see @photo.heic")
         seat.type(" /detach\r\r")
         await seat.see(lambda: len(sent) == 1)
@@ -481,7 +481,7 @@ async def test_chips_on_a_narrow_screen(settings: Settings, folder: Path) -> Non
         seat.type(f"\x15@{'long' * 50}.txt")
         await seat.see("longl…, 1 token]")
         seat.type("\x15@photo.heic")
-        await seat.see("text files can.")
+        await seat.see("text can.")
         seat.type("\x15")
 
 

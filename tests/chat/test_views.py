@@ -458,7 +458,7 @@ def test_forgetting_says_what_stays() -> None:
     """The plan tells what of the same words stays, and what --words would do."""
     text = to_text(forget_plan_view(plan(), TODAY))
     assert "3 other messages" in text
-    assert "--words empties them too" in text
+    assert "To empty them too, answer n" in text
     emptying = to_text(
         forget_plan_view(
             plan(words=True, messages=(message(1, "I owe Rui 900"),), beside=(8, 9)), TODAY
