@@ -116,10 +116,10 @@ _OTHER_TOOLS = (
         "forget",
         "Delete an observation, the observations it was made from and all that rests on it, for "
         "good. Only when the person asks for it; they are asked to confirm. The messages behind "
-        "it stay stored, withheld from you; `/forget 12 --words`, typed by the person, empties "
-        "them too. The number is the one that recall gave for it. A memory that is kept apart, or "
-        "a message, is deleted by the person alone: `/forget memory:6`, "
-        "`/forget message:6 --words`.",
+        "it stay stored, withheld from you. If the person wants them emptied too, do not call "
+        "this: they type `/forget 12 --words` instead. The number is the one that recall gave for "
+        "it. A memory that is kept apart, or a message, is deleted by the person alone: "
+        "`/forget memory:6`, `/forget message:6 --words`.",
         {"id": {"type": "integer", "description": "The observation's number."}},
         ["id"],
     ),

@@ -27,5 +27,5 @@ def ensure_user_file(path: Path, content: str, setting: str) -> None:
     except OSError as error:
         raise ConstructError(
             f"Cannot write to {path}: {error.strerror or error}.\n"
-            f"Check the folder and the disk, or name a file that exists with {setting}."
+            f"Check the folder and the disk, or set {setting} to a file that exists."
         ) from error
