@@ -250,7 +250,8 @@ class _Values:
     ) -> None:
         self._env_file = env_file.values
         self._is_trusted = is_trusted
-        self._known: set[str] = {WRITTEN_BY_SETUP}
+        self._looked_up: set[str] = set()
+        self._known_elsewhere = {WRITTEN_BY_SETUP}
         self.ignored: dict[str, None] = {}
         """Settings that an untrusted `.env` would change, among those looked up so far."""
         listed = config.values.get(WRITTEN_BY_SETUP, "").split(",")
@@ -298,22 +299,22 @@ class _Values:
 
     def mark_known(self, name: str) -> None:
         """Record that a setting exists, although it is not looked up here."""
-        self._known.add(name)
+        self._known_elsewhere.add(name)
 
     def unknown(self) -> tuple[str, ...]:
         """Return the names that look like a setting of ours but were never looked up."""
         names = {name for name in chain(*self._sources) if name.startswith(_PREFIXES)}
-        return tuple(sorted(names - self._known))
+        return tuple(sorted(names - self._looked_up - self._known_elsewhere))
 
     def need_trust(self) -> dict[str, str]:
         """Return the settings in `.env` that count only if it is trusted, with their values."""
-        names = self._known - HARMLESS_IN_ENV_FILE
-        given = {name: self._env_file.get(name, "").strip() for name in sorted(names)}
+        names = sorted(self._looked_up - HARMLESS_IN_ENV_FILE)
+        given = {name: self._env_file.get(name, "").strip() for name in names}
         return {name: value for name, value in given.items() if value}
 
     def _first_value(self, name: str) -> "_Value | None":
         """Return a setting from the first source that has it. Blank values are skipped."""
-        self._known.add(name)
+        self._looked_up.add(name)
         for source in self._sources:
             text = self._value_in(name, source)
             if text is not None:

@@ -78,7 +78,9 @@ class Dialogue:
     def end(self) -> None:
         """Interrupt what is running, and run nothing more: the user is leaving."""
         self._ended = True
-        self.stop()
+        if self._task is not None:  # also if what runs was stopped, but went on
+            self._stopped = True
+            self._task.cancel()
 
     async def run_line(self, text: str, attachments: Sequence[Attachment] = ()) -> bool:
         """Run a line. Return False when the chat should end."""

@@ -66,8 +66,9 @@ class Store:
     async def stoppable_call(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work(connection)` like `call`, but stop it if the waiting task is cancelled.
 
-        Its transaction is then rolled back. If the work ends before it is stopped, the
-        cancellation comes too late, and its result is returned.
+        Its transaction is then rolled back, and the connection is closed, so that nothing
+        of the work is left on it. If the work ends before it is stopped, the cancellation
+        comes too late, and its result is returned.
         """
         stop, was_stopped = threading.Event(), threading.Event()
 
@@ -84,6 +85,9 @@ class Store:
                 return work(db)
             finally:
                 db.set_progress_handler(None, 0)
+                if was_stopped.is_set():
+                    db.close()
+                    self._db = None
 
         calling = asyncio.ensure_future(self.call(run))
         calling.add_done_callback(_retrieve_exception)

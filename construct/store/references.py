@@ -40,9 +40,9 @@ def replies_to(db: sqlite3.Connection, message_ids: Iterable[int]) -> list[Messa
     """Return the replies to these messages: those before the user's next message.
 
     A message that got no reply was sent again with the next one, so the reply to that one
-    counts. A next message that is left out of requests does not count, since `/retry` may
-    have asked for another reply to the one before it. The messages themselves are never
-    included.
+    counts, unless the message was imported. A next message that is left out of requests
+    does not count, since `/retry` may have asked for another reply to the one before it.
+    The messages themselves are never included.
     """
     ids = json_ids(message_ids)
     # CROSS JOIN makes SQLite begin with these few messages.
@@ -53,11 +53,12 @@ def replies_to(db: sqlite3.Connection, message_ids: Iterable[int]) -> list[Messa
             AND reply.id > question.id AND reply.id < ifnull((
                 SELECT next.id FROM messages AS next
                 WHERE next.conversation_id = question.conversation_id AND next.role = 'user'
-                AND next.id > question.id AND NOT {_is_left_out("next")}
-                AND ({_is_left_out("question")} OR EXISTS (
-                    SELECT 1 FROM messages AS first WHERE first.role = 'assistant'
-                    AND first.conversation_id = question.conversation_id
-                    AND first.id > question.id AND first.id < next.id))
+                AND NOT {_is_left_out("next")} AND next.id > iif(
+                    question.archived OR {_is_left_out("question")}, question.id, ifnull((
+                        SELECT first.id FROM messages AS first
+                        WHERE first.conversation_id = question.conversation_id
+                        AND first.role = 'assistant' AND first.id > question.id
+                        AND NOT {_is_left_out("first")} ORDER BY first.id LIMIT 1), 1 << 62))
                 ORDER BY next.id LIMIT 1), 1 << 62)
         WHERE reply.role = 'assistant' AND reply.id NOT IN {ID_LIST}
         AND NOT (  -- the partial reply to a next message that is left out

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sqlite3
 from collections.abc import AsyncIterator
 from datetime import UTC
 from pathlib import Path
@@ -34,6 +35,23 @@ async def test_a_query_stops(store: Store) -> None:
     with pytest.raises(asyncio.CancelledError):
         await querying
     assert await store.call(scalar, MESSAGES) == 0
+
+
+async def test_nothing_of_it_is_left_on_the_connection(store: Store) -> None:
+    """Neither an attached database with an open cursor, nor a changed setting."""
+
+    def work(db: sqlite3.Connection) -> int:
+        db.execute("PRAGMA foreign_keys = OFF")
+        db.execute("ATTACH '' AS scratch")
+        return int(scalar(db, ENDLESS))
+
+    working = asyncio.create_task(store.stoppable_call(work))
+    await asyncio.sleep(0.1)
+    working.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await working
+    assert await store.call(scalar, "PRAGMA foreign_keys") == 1
+    assert await store.call(scalar, "SELECT name FROM pragma_database_list WHERE seq > 1") is None
 
 
 async def test_work_that_waits_its_turn_never_begins(store: Store) -> None:

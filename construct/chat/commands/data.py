@@ -101,10 +101,12 @@ async def usage(chat: Chat, out: Output, argument: str) -> None:
 async def doctor(chat: Chat, out: Output, argument: str) -> None:
     """Checks the settings, the database and search, and asks this chat's model for one word."""
     with out.busy("checking"):
-        checks = await chat.store.stoppable_call(partial(check_files, settings=chat.settings))
+        of_model = []
         if not chat.companion.models.is_notebook:
-            checks.append(await check_model(chat.companion.models.main))
-    out.show(checks_view(checks))
+            of_model = [await check_model(chat.companion.models.main)]
+        # Last, since a Ctrl-C that comes too late for it is ignored.
+        of_files = await chat.store.stoppable_call(partial(check_files, settings=chat.settings))
+    out.show(checks_view([*of_files, *of_model]))
 
 
 async def _may_write(out: Output, path: Path) -> bool:

@@ -3,6 +3,7 @@
 import sqlite3
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain, groupby
 from typing import Any
@@ -84,13 +85,13 @@ class HandMadeLines:
         rows = self._db.execute(
             "SELECT * FROM scratch.lines ORDER BY conversation, created_at, number"
         )
-        for _, lines in groupby(rows, key=lambda row: row[0]):
-            messages = _messages(lines)
-            title, first = next(messages)
-            conversation_uid = stable_uid("hand-made", title, first.uid)
-            yield ImportedConversation(
-                conversation_uid, title, None, chain([first], (message for _, message in messages))
-            )
+        with closing(rows):  # an open cursor would keep `scratch` attached
+            for _, lines in groupby(rows, key=lambda row: row[0]):
+                messages = _messages(lines)
+                title, first = next(messages)
+                conversation_uid = stable_uid("hand-made", title, first.uid)
+                others = (message for _, message in messages)
+                yield ImportedConversation(conversation_uid, title, None, chain([first], others))
 
 
 def _messages(lines: Iterable[tuple[Any, ...]]) -> Iterator[tuple[str, ImportedMessage]]:

@@ -34,9 +34,9 @@ def attached(db: sqlite3.Connection) -> Iterator[None]:
     The import looks up every reference itself. Enforcing them would take half as long
     again, since SQLite copies each changed page to be able to undo a statement.
     """
-    db.execute("PRAGMA foreign_keys = OFF")
-    db.execute("ATTACH '' AS scratch")
     try:
+        db.execute("PRAGMA foreign_keys = OFF")
+        db.execute("ATTACH '' AS scratch")
         db.execute(f"PRAGMA scratch.cache_size = -{CACHE_KB}")
         for sql in column(db, _SCHEMA.format("table"), (json.dumps(_TABLES),)):
             statement = sql.replace("CREATE TABLE ", "CREATE TABLE scratch.", 1)

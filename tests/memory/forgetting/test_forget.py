@@ -302,6 +302,30 @@ def test_a_reply_to_two_messages_goes_with_either(life: Life) -> None:
     assert get_message(life.db, later.id).content == "Indeed"
 
 
+def test_a_reply_after_imported_messages_is_its_own(life: Life) -> None:
+    """Imported messages without replies are not sent again with the next one."""
+    here = life.talk()
+    imported = life.say(here, "Dear diary")
+    life.db.execute("UPDATE messages SET archived = 1")
+    life.say(here, "What is the capital of France?")
+    reply = life.say(here, "Paris", "assistant")
+    forget(life.db, ("message", imported.id), life.clock, words=True)
+    assert get_message(life.db, reply.id).content == "Paris"
+
+
+def test_a_dropped_reply_is_no_first_reply(life: Life) -> None:
+    """The message before it was sent with the next one too."""
+    here = life.talk()
+    secret = life.say(here, "My secret is Zanzibar")
+    dropped = life.say(here, "Are you there?")
+    partial = life.say(here, "Y", "assistant")
+    exclude_from_requests(life.db, [dropped.id, partial.id], "dropped")
+    life.say(here, "Tell me what I said")
+    reply = life.say(here, "Zanzibar", "assistant")
+    forget(life.db, ("message", secret.id), life.clock, words=True)
+    assert get_message(life.db, reply.id).content == "[removed]"
+
+
 def test_an_undone_edit_of_another_fact_does_not_take_that_along(life: Life) -> None:
     """It belongs to the fact that was edited, though both come from one message."""
     here = life.talk()
