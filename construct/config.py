@@ -186,7 +186,7 @@ def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None =
     if db is None:
         db = values.get("CONSTRUCT_DB", _path, default.db)
     else:
-        values.mark_known("CONSTRUCT_DB")
+        values.mark_overridden("CONSTRUCT_DB")
     return Settings(
         db=db,
         config_dir=config_dir,
@@ -296,6 +296,10 @@ class _Values:
             auth_token=secrets["ANTHROPIC_AUTH_TOKEN"],
             is_address_from_env_file=is_from_env_file,
         )
+
+    def mark_overridden(self, name: str) -> None:
+        """Record that a setting exists, although another value is used now."""
+        self._looked_up.add(name)
 
     def mark_known(self, name: str) -> None:
         """Record that a setting exists, although it is not looked up here."""

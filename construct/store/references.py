@@ -40,29 +40,32 @@ def replies_to(db: sqlite3.Connection, message_ids: Iterable[int]) -> list[Messa
     """Return the replies to these messages: those before the user's next message.
 
     A message that got no reply was sent again with the next one, so the reply to that one
-    counts, unless the message was imported. A next message that is left out of requests
-    does not count, since `/retry` may have asked for another reply to the one before it.
-    The messages themselves are never included.
+    counts, except for an imported message that was never observed and one said since. A
+    next message that is left out of requests does not count, since `/retry` may have asked
+    for another reply to the one before it. The messages themselves are never included.
     """
     ids = json_ids(message_ids)
     # CROSS JOIN makes SQLite begin with these few messages.
     source = f"""messages WHERE id IN (
-        SELECT reply.id FROM json_each(?) AS ids
-        CROSS JOIN messages AS question ON question.id = ids.value
+        WITH questions AS MATERIALIZED (
+            SELECT m.id, m.conversation_id, m.archived, {_is_left_out("m")} AS left_out, ifnull((
+                SELECT first.id FROM messages AS first
+                WHERE first.conversation_id = m.conversation_id AND first.role = 'assistant'
+                AND first.id > m.id AND NOT {_is_left_out("first")}
+                ORDER BY first.id LIMIT 1), 1 << 62) AS first_reply
+            FROM json_each(?) AS ids CROSS JOIN messages AS m ON m.id = ids.value)
+        SELECT reply.id FROM questions AS question
         CROSS JOIN messages AS reply ON reply.conversation_id = question.conversation_id
             AND reply.id > question.id AND reply.id < ifnull((
                 SELECT next.id FROM messages AS next
                 WHERE next.conversation_id = question.conversation_id AND next.role = 'user'
-                AND NOT {_is_left_out("next")} AND next.id > iif(
-                    question.archived OR {_is_left_out("question")}, question.id, ifnull((
-                        SELECT first.id FROM messages AS first
-                        WHERE first.conversation_id = question.conversation_id
-                        AND first.role = 'assistant' AND first.id > question.id
-                        AND NOT {_is_left_out("first")} ORDER BY first.id LIMIT 1), 1 << 62))
+                AND next.id > question.id AND NOT {_is_left_out("next")}
+                AND (question.left_out OR question.archived > next.archived
+                     OR next.id > question.first_reply)
                 ORDER BY next.id LIMIT 1), 1 << 62)
         WHERE reply.role = 'assistant' AND reply.id NOT IN {ID_LIST}
         AND NOT (  -- the partial reply to a next message that is left out
-            {_is_left_out("reply")} AND NOT reply.retried AND NOT {_is_left_out("question")}
+            {_is_left_out("reply")} AND NOT reply.retried AND NOT question.left_out
             AND EXISTS (
                 SELECT 1 FROM messages AS next WHERE next.role = 'user'
                 AND next.conversation_id = question.conversation_id

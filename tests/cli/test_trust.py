@@ -104,11 +104,12 @@ def test_the_question_shows_what_is_overridden_now(program: Program) -> None:
     program.env["ANTHROPIC_BASE_URL"] = "http://127.0.0.1:9"
     (program.folder / ".env").write_text(
         "ANTHROPIC_BASE_URL=http://evil.test\nCONSTRUCT_MEMORY=off\nCONSTRUCT_TZ=UTC\n"
-        "CONSTRUCT_SETUP=x\nCONSTRUCT_LOOK_FOR=http://x.test\n"
+        "CONSTRUCT_SETUP=x\nCONSTRUCT_LOOK_FOR=http://x.test\nCONSTRUCT_DB=evil.db\n"
     )
-    with on_terminal(program, "status") as terminal:
+    with on_terminal(program, "--db", "own.db", "status") as terminal:
         terminal.see("Trust it? [y/N]")
         assert "ANTHROPIC_BASE_URL=http://evil.test" in terminal.screen.text
+        assert "CONSTRUCT_DB=evil.db" in terminal.screen.text
         for name in ("CONSTRUCT_TZ", "CONSTRUCT_SETUP", "CONSTRUCT_LOOK_FOR"):
             assert name not in terminal.screen.text
         terminal.type("no\r")

@@ -302,15 +302,20 @@ def test_a_reply_to_two_messages_goes_with_either(life: Life) -> None:
     assert get_message(life.db, later.id).content == "Indeed"
 
 
-def test_a_reply_after_imported_messages_is_its_own(life: Life) -> None:
-    """Imported messages without replies are not sent again with the next one."""
+def test_replies_to_imported_messages(life: Life) -> None:
+    """An imported message goes with an imported reply to two, not with a reply of today."""
     here = life.talk()
-    imported = life.say(here, "Dear diary")
+    first = life.say(here, "Dear diary")
+    life.say(here, "Are you there, diary?")
+    both = life.say(here, "Dear you", "assistant")
+    last = life.say(here, "Good night, diary")
     life.db.execute("UPDATE messages SET archived = 1")
     life.say(here, "What is the capital of France?")
-    reply = life.say(here, "Paris", "assistant")
-    forget(life.db, ("message", imported.id), life.clock, words=True)
-    assert get_message(life.db, reply.id).content == "Paris"
+    today = life.say(here, "Paris", "assistant")
+    for message in (first, last):
+        forget(life.db, ("message", message.id), life.clock, words=True)
+    assert get_message(life.db, both.id).content == "[removed]"
+    assert get_message(life.db, today.id).content == "Paris"
 
 
 def test_a_dropped_reply_is_no_first_reply(life: Life) -> None:
