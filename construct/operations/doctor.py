@@ -20,6 +20,7 @@ from construct.store.invariants import (
     take_in_violations,
     violations,
 )
+from construct.store.purge import is_pending
 from construct.store.vectors import count_without
 from construct.user_rules import read_rules
 from construct.vocabulary import Provider
@@ -46,6 +47,7 @@ def check_files(db: sqlite3.Connection, settings: Settings) -> list[Check]:
         _settings(settings),
         _credentials(settings),
         *_database(db),
+        *_erasure(db),
         *_copy_before_migration(settings),
         _meaning(db, settings),
     ]
@@ -122,6 +124,17 @@ def _database(db: sqlite3.Connection) -> list[Check]:
             "To make a new index, export everything and import it into a new database.",
         ),
     ]
+
+
+def _erasure(db: sqlite3.Connection) -> list[Check]:
+    """Fail if what was deleted is still in the file, although this start tried to clear it."""
+    if not is_pending(db):
+        return []
+    detail = (
+        "what was deleted is still in the file: another program is using the file, or the disk "
+        "is full. Close that program or make room, then run `construct doctor` again."
+    )
+    return [Check("deleted", False, detail)]
 
 
 def _found(name: str, problems: Sequence[str], all_well: str, advice: str) -> Check:

@@ -1,8 +1,10 @@
 """`construct status`, `usage`, `doctor`, and how the program is asked for help."""
 
 import json
+import sqlite3
 import sys
 import time
+from contextlib import closing
 
 import pytest
 
@@ -306,3 +308,16 @@ def test_wrong_usage_is_two_lines(program: Program, arguments: str, command: str
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 2
     assert f"`construct{command} --help`" in done.stderr
+
+
+def test_doctor_finds_what_could_not_be_cleared(program: Program) -> None:
+    """Deleted bytes stay while another program reads the file."""
+    program.run("ask", "--no-wait", "Hello.")
+    with closing(sqlite3.connect(program.db, isolation_level=None)) as reader:
+        reader.execute("INSERT INTO meta VALUES ('pruning', 'rewrite')")  # as after a deletion
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM messages").fetchone()
+        done = program.run("doctor")
+        assert "BAD  deleted: what was deleted is still in the file" in done.stdout
+        assert done.returncode == 1
+    assert "still in the file" not in program.run("doctor").stdout

@@ -117,7 +117,7 @@ async def rename(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command("/fork [TITLE]", "branch off from here", example="/fork What if we moved")
 async def fork(chat: Chat, out: Output, argument: str) -> None:
-    """Both conversations keep what was said so far.
+    """Both conversations show what was said so far. If you delete the first, the fork loses it.
 
     Messages that follow are not shared. What is learned in one is known in the other
     too, unless CONSTRUCT_SCOPE is conversation.
