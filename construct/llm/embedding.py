@@ -137,6 +137,10 @@ class Embedder:
             options = ort.SessionOptions()
             options.intra_op_num_threads = options.inter_op_num_threads = 1
             options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
+            # Costs no time, and saves 10 MB. Without constant folding, which unpacks the
+            # weights to four times their size, it would be 65 MB less, but a vector would
+            # take four times as long.
+            options.enable_cpu_mem_arena = False
             options.log_severity_level = 4
             self._words = WordPiece(self.weights.vocabulary)
             self._session = ort.InferenceSession(
