@@ -58,6 +58,11 @@ class DayCost:
     chat: Sequence[float | None]
     memory: Sequence[float | None]
 
+    @property
+    def costs(self) -> list[float | None]:
+        """The costs of replies and memory work together."""
+        return [*self.chat, *self.memory]
+
 
 @dataclass(frozen=True, slots=True)
 class CostReport:

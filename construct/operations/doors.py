@@ -75,7 +75,7 @@ def recall(
     if not is_limited:
         return SearchResult(query, result.hits, result.respelt)
     rights = _rights(ctx, allowed)
-    readable = (hit for hit in result.hits if rights.cover((hit.kind, hit.id)))
+    readable = (hit for hit in result.hits if rights.may_read((hit.kind, hit.id)))
     hits = list(islice(readable, limit))
     # A respelt word that is only in what the client may not read would reveal it.
     texts = [fold(hit.text) for hit in hits]
@@ -118,7 +118,7 @@ def source(ctx: Context, allowed: Access, reference: Reference, page: int) -> So
     filters = replace(_filters(ctx, allowed), all=True)
     named = results(ctx.db, kind, [number], filters)
     entries = _messages_behind(ctx, named[0], filters) if named else []
-    if not (entries and _rights(ctx, allowed).cover(reference)):
+    if not (entries and _rights(ctx, allowed).may_read(reference)):
         raise NotFoundError(f"{written(reference)} does not exist, or cannot be read here.")
     parts = [part for entry in entries for part in _parts(ctx, entry)]
     pages = -(-len(parts) // _PARTS_PER_PAGE)
@@ -132,7 +132,7 @@ def source(ctx: Context, allowed: Access, reference: Reference, page: int) -> So
 def agenda(ctx: Context, allowed: Access) -> Agenda:
     """Return the agenda items that a client may read."""
     whole, rights = whole_agenda(ctx), _rights(ctx, allowed)
-    items = [item for item in whole.items if rights.cover((ItemKind.OBSERVATION, item.id))]
+    items = [item for item in whole.items if rights.may_read((ItemKind.OBSERVATION, item.id))]
     return replace(whole, items=items)
 
 
@@ -145,7 +145,7 @@ def current(ctx: Context, allowed: Access) -> list[Observation]:
     readable = (
         (observation_id, tokens)
         for observation_id, tokens in observations.by_urgency(ctx.db, rights.scope)
-        if rights.cover((ItemKind.OBSERVATION, observation_id))
+        if rights.may_read((ItemKind.OBSERVATION, observation_id))
     )
     ids = packed(readable, ctx.memory.thresholds.budget)
     shown = observations.observations(ctx.db, ids)
@@ -213,7 +213,7 @@ class _Rights:
     asked_to_forget: frozenset[int]
     """Ids of observations that the next compaction will withhold."""
 
-    def cover(self, reference: Reference) -> bool:
+    def may_read(self, reference: Reference) -> bool:
         """Return whether a client may read every message that something was drawn from.
 
         A memory without an observation belongs to no conversation, so a client that is
@@ -231,9 +231,9 @@ class _Rights:
             return False
         if self.access == Access():
             return True
-        return all(map(self._covers, provenance.messages_behind(self.ctx.db, [number])))
+        return all(map(self._may_read_message, provenance.messages_behind(self.ctx.db, [number])))
 
-    def _covers(self, message: Message) -> bool:
+    def _may_read_message(self, message: Message) -> bool:
         since = self.access.since
         if since is not None and self.ctx.clock.day(message.created_at) < since:
             return False

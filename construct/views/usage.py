@@ -41,7 +41,7 @@ def usage_view(report: CostReport) -> RenderableType:
         title = Text("The same conversations, with and without a memory", style="heading3")
         compared = _compared(report.spent_on_conversations, report.instead)
         parts.append(Group(title, compared, Text(_basis(report.instead), style="dim")))
-    if any(cost is not None for day in report.days for cost in (*day.chat, *day.memory)):
+    if any(known_sum(day.costs) is not None for day in report.days):
         parts.append(_by_day(report.days))
     by_purpose = ByWidth(
         _WIDE_FROM, _by_purpose(report.lines), Group(*_narrow_by_purpose(report.lines))
@@ -64,20 +64,14 @@ def usage_json(report: CostReport) -> dict[str, Any]:
 def _day_json(day: DayCost) -> dict[str, Any]:
     return {
         "date": str(day.date),
-        "chat_usd": _known_or_none(day.chat),
-        "memory_usd": _known_or_none(day.memory),
+        "chat_usd": known_sum(day.chat),
+        "memory_usd": known_sum(day.memory),
     }
-
-
-def _known_or_none(costs: Sequence[float | None]) -> float | None:
-    """Return the sum of the known costs, or None if all are unknown."""
-    is_unknown = bool(costs) and all(cost is None for cost in costs)
-    return None if is_unknown else known_sum(costs)
 
 
 def _total(lines: Sequence[UsageLine]) -> dict[str, Any]:
     sums = {name: sum(getattr(line, name) for line in lines) for name in _SUMMED_FIELDS}
-    return sums | {"cost_usd": _known_or_none([line.cost_usd for line in lines])}
+    return sums | {"cost_usd": known_sum([line.cost_usd for line in lines])}
 
 
 def _by_purpose(lines: Sequence[UsageLine]) -> Table:
@@ -128,14 +122,14 @@ def _figures(lines: Sequence[UsageLine]) -> _Figures:
 
 def _by_day(all_days: Sequence[DayCost]) -> Table:
     days = all_days[-_MAX_DAYS:]
-    totals = [known_sum([*day.chat, *day.memory]) for day in days]
+    totals = [known_sum(day.costs) or 0.0 for day in days]
     most = max(totals)
     in_words = partial(money_in_table, largest=most)
     rows = (
         (
             str(day.date),
             AccentBar(most or 1.0, 0, total),
-            money_sum([*day.chat, *day.memory], in_words),
+            money_sum(day.costs, in_words),
             money_sum(day.chat, in_words),
             money_sum(day.memory, in_words),
         )

@@ -54,9 +54,10 @@ def expected_cost(dollars: float | None) -> str:
     return f", for about {money(dollars)}" if dollars else ""
 
 
-def known_sum(costs: Iterable[float | None]) -> float:
-    """Return the sum of the costs that are known."""
-    return sum(cost for cost in costs if cost is not None)
+def known_sum(costs: Collection[float | None]) -> float | None:
+    """Return the sum of the costs that are known, None if all are unknown."""
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known or not costs else None
 
 
 def money_sum(costs: Collection[float | None], in_words: Callable[[float], str] = money) -> str:
@@ -64,10 +65,10 @@ def money_sum(costs: Collection[float | None], in_words: Callable[[float], str] 
 
     "unknown" if all are. `in_words` renders the dollars.
     """
-    unknown = sum(cost is None for cost in costs)
-    if unknown and unknown == len(costs):
+    total = known_sum(costs)
+    if total is None:
         return money(None)
-    return in_words(known_sum(costs)) + ("+" if unknown else "")
+    return in_words(total) + ("+" if None in costs else "")
 
 
 def money_in_table(dollars: float, largest: float) -> str:
