@@ -27,9 +27,10 @@ from construct.memory.recall.passages import passages
 from construct.memory.recall.query import analyse, excerpt
 from construct.memory.recall.search import Hit, search_memory
 from construct.memory.shown.forks import reach
-from construct.store.messages import get_message, messages_with_uids, question_of
+from construct.store.messages import get_message, messages_with_uids
 from construct.store.provenance import corrections_of, messages_behind
 from construct.store.records import Message
+from construct.store.replies import question_of
 from construct.store.search import Filters, entries
 from construct.vocabulary import ItemKind, Match, Role, Scope
 

@@ -37,7 +37,7 @@ from construct.store.messages import (
     newest_messages,
 )
 from construct.store.records import DROPPED, REFUSED, Message
-from construct.store.references import replies_to
+from construct.store.replies import replies_to
 from construct.store.reply_context import ReplyContext, forgotten_items, store_reply_context
 from construct.store.shown import count_shown
 from construct.store.usage import Call, learn_token_factor, record_usage
@@ -56,7 +56,7 @@ from construct.turn import (
     Waiting,
     reporting_retries,
 )
-from construct.vocabulary import MemorySetting, MessageStatus, Role
+from construct.vocabulary import AgendaState, MemorySetting, MessageStatus, Role
 
 if TYPE_CHECKING:
     from construct.attachments import Attachment
@@ -270,7 +270,6 @@ class OnRecord:
     ) -> PreparedTurn:
         request, current = self._request(db, message, turn_context)
         note_request(db, message.conversation_id, self.companion.now, request.cache_life)
-        today = self.companion.settings.clock.today()
         blocks = lines = 0
         if self.companion.settings.memory != MemorySetting.OFF:
             blocks, lines = count_shown(db, message.conversation_id)
@@ -279,7 +278,9 @@ class OnRecord:
             message=message,
             turn_context=current,
             estimated_tokens=sum(request_tokens(request).values()),
-            plans_asked_about=tuple(p.observation_id for p in current.due if p.day < today),
+            plans_asked_about=tuple(
+                item.id for item in current.due if item.state is AgendaState.OUTCOME_UNKNOWN
+            ),
             reply_context=ReplyContext(blocks, lines, context_items(current)),
         )
 

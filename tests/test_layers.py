@@ -57,8 +57,8 @@ FOREIGN = {
     "uvicorn": {"mcp"},
 }
 ROOMS = (
-    "policy shown learning graph recall config promotion forgetting corrections undo cycles".split()
-)
+    "policy agenda shown learning graph recall config promotion forgetting corrections undo cycles"
+).split()
 """Of the memory, the lowest first.
 
 What stands beside them is its front: it uses them all, and they nothing of it.

@@ -156,8 +156,8 @@ class Session:
 
         chat = loaded.chat
         with suppress(ConstructError):
-            if plans := await chat.due():
-                loaded.out.show(due_view(plans, chat.clock.today()))
+            if items := await chat.due():
+                loaded.out.show(due_view(items, chat.clock.today()))
 
     async def _answer_all(self, loaded: _Loaded) -> None:
         """Run the lines that are sent, one at a time."""

@@ -18,9 +18,10 @@ from construct.errors import ConstructError, NotFoundError, UsageError
 from construct.llm.servers.types import models_named
 from construct.llm.types import File, Request
 from construct.memory import policy
+from construct.memory.agenda import AgendaItem
 from construct.memory.cycles.runner import StepReport
 from construct.memory.cycles.situation import read_situation
-from construct.memory.turn_context import DuePlan, due_plans
+from construct.memory.turn_context import due_items
 from construct.operations.context import Context
 from construct.operations.conversations import enter
 from construct.operations.opening import Opening
@@ -261,11 +262,11 @@ class Chat:
         """Return how near the next observation run and the next compaction are."""
         return await self.run(meters)
 
-    async def due(self) -> list[DuePlan]:
-        """Return the plans to bring up now: due soon, or of unknown outcome."""
+    async def due(self) -> list[AgendaItem]:
+        """Return what to bring up now: what is due soon, and plans of unknown outcome."""
         if self.conversation_id is None or self.settings.memory == MemorySetting.OFF:
             return []
-        return await self.store.call(due_plans, self.conversation_id, self.companion.memory_config)
+        return await self.store.call(due_items, self.conversation_id, self.companion.memory_config)
 
     async def has_work_left(self) -> bool:
         """Return whether leaving now would leave memory work undone."""

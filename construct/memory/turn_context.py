@@ -9,41 +9,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
-from construct.clock import from_text, gap_words, to_text
+from construct.clock import from_text, gap_words
 from construct.language.periods import relative_words
+from construct.memory.agenda import (
+    MENTIONED_AFTER,
+    AgendaItem,
+    agenda_items,
+    due_words,
+    worth_mentioning,
+)
 from construct.memory.config import MemoryConfig
 from construct.memory.recall.passages import passages
 from construct.memory.recall.search import Hit
 from construct.memory.shown import forks
 from construct.memory.shown.escaping import inline
 from construct.store import observations
+from construct.store.agenda import dated_notes
 from construct.store.conversations import get_conversation, get_watermarks
 from construct.store.messages import LAST, live_ids
 from construct.store.reply_context import ContextItem, forgotten_items
 from construct.store.search import Filters
 from construct.store.shown import shown_ids
-from construct.vocabulary import ItemKind, Role, Way
+from construct.vocabulary import AgendaState, ItemKind, Role, Way
 
-_DUE_WITHIN = timedelta(days=2)
-"""Plans and dates at most this far ahead are brought up."""
-_ASK_ABOUT = timedelta(days=14)
-"""Plans of unknown outcome that are at most this old are brought up."""
-ASK_FOR = timedelta(hours=12)
-"""How long a plan of unknown outcome is brought up after the first turn that did so."""
-_MAX_PLANS = 3
+_MAX_ITEMS = 3
 _MIN_PAUSE = timedelta(hours=1)
 """Shorter pauses in a conversation are not mentioned."""
 _PASSAGE_LABELS = {"user": "They said", "assistant": "You said", "memory": "Kept"}
 """How a passage begins, by the role or else the kind of what it was cut from."""
-
-
-@dataclass(frozen=True, slots=True)
-class DuePlan:
-    """Something that lies ahead, or whose day has passed with its outcome unknown."""
-
-    observation_id: int
-    content: str
-    day: date
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +47,7 @@ class TurnContext:
     """The user's wall clock."""
     pause: timedelta | None = None
     """The time since the last message, if there is one."""
-    due: Sequence[DuePlan] = ()
+    due: Sequence[AgendaItem] = ()
     passages: Sequence[Hit] = ()
     task: str | None = None
     """What the conversation was about, once messages have left the window."""
@@ -102,7 +95,7 @@ def gather(
     return TurnContext(
         now=clock.local(clock.now()),
         pause=pause,
-        due=due_plans(db, conversation_id, config),
+        due=due_items(db, conversation_id, config),
         passages=recalled,
         task=conversation.current_task if marks.window else None,
     )
@@ -119,28 +112,29 @@ def without_forgotten(
     task = get_conversation(db, conversation_id).current_task
     return replace(
         context,
-        due=[p for p in context.due if (ItemKind.OBSERVATION, p.observation_id) not in forgotten],
+        due=[item for item in context.due if (ItemKind.OBSERVATION, item.id) not in forgotten],
         passages=[p for p in context.passages if (p.kind, p.id) not in forgotten],
         task=context.task if context.task == task else None,
     )
 
 
-def due_plans(db: sqlite3.Connection, conversation_id: int, config: MemoryConfig) -> list[DuePlan]:
-    """Return what is due within two days, and plans of the last two weeks.
+def due_items(
+    db: sqlite3.Connection, conversation_id: int, config: MemoryConfig
+) -> list[AgendaItem]:
+    """Return up to three items to bring up: those due soon, then plans of unknown outcome.
 
-    A plan of unknown outcome is brought up for `ASK_FOR` only: asking once is enough.
+    The outcome of a plan is asked about once only.
     """
     today = config.clock.today()
-    due = observations.due(
-        db,
-        forks.reach(db, config.scope, conversation_id),
-        today=today.isoformat(),
-        since=(today - _ASK_ABOUT).isoformat(),
-        until=(today + _DUE_WITHIN).isoformat(),
-        asked_since=to_text(config.clock.now() - ASK_FOR),
-        limit=_MAX_PLANS,
-    )
-    return [DuePlan(id, content, date.fromisoformat(day)) for id, content, day in due]
+    items = agenda_items(dated_notes(db, since=today - MENTIONED_AFTER), today)
+    wanted = [item for item in worth_mentioning(items, today) if not _was_asked_about(item)]
+    reach = forks.reach(db, config.scope, conversation_id)
+    in_scope = set(observations.in_scope(db, [item.id for item in wanted], reach))
+    return [item for item in wanted if item.id in in_scope][:_MAX_ITEMS]
+
+
+def _was_asked_about(item: AgendaItem) -> bool:
+    return item.state is AgendaState.OUTCOME_UNKNOWN and item.is_asked
 
 
 def render(context: TurnContext) -> str:
@@ -149,7 +143,7 @@ def render(context: TurnContext) -> str:
     lines = [f"Now: {context.now:%A %Y-%m-%d %H:%M}"]
     if context.pause and context.pause >= _MIN_PAUSE:
         lines.append(f"Last message: {gap_words(context.pause)} ago")
-    lines += [f"{due_words(plan, today)}: {inline(plan.content)}" for plan in context.due]
+    lines += [f"{due_words(item, today)}: {inline(item.content)}" for item in context.due]
     for passage in context.passages:
         when = date.fromisoformat(passage.date)
         label = _PASSAGE_LABELS.get(passage.role or passage.kind, "Noted")
@@ -161,11 +155,5 @@ def render(context: TurnContext) -> str:
 
 def context_items(context: TurnContext) -> tuple[ContextItem, ...]:
     """Return the remembered items in the block, in its order."""
-    due = [ContextItem(Way.DUE, ItemKind.OBSERVATION, plan.observation_id) for plan in context.due]
+    due = [ContextItem(Way.DUE, ItemKind.OBSERVATION, item.id) for item in context.due]
     return (*due, *(ContextItem(Way.PASSAGE, p.kind, p.id) for p in context.passages))
-
-
-def due_words(plan: DuePlan, today: date) -> str:
-    """Return "Due tomorrow", or that a plan's outcome is unknown."""
-    words = relative_words(plan.day, today)
-    return f"Outcome unknown ({words})" if plan.day < today else f"Due {words}"

@@ -13,11 +13,11 @@ from construct.language.dates import mentioned_days
 from construct.language.named_periods import whole_period
 from construct.language.periods import Period, is_when, period
 from construct.memory import corrections
-from construct.memory.agenda import AgendaItem, read_agenda
+from construct.memory.agenda import AgendaItem, agenda_items
 from construct.operations.context import Context
 from construct.operations.memory import correctable
 from construct.references import Reference
-from construct.store.agenda import origin, revised_at
+from construct.store.agenda import dated_notes, origin, revised_at
 from construct.store.conversations import get_watermarks
 from construct.store.cycles import settled_by
 from construct.store.messages import live_ids
@@ -59,7 +59,7 @@ def agenda(ctx: Context) -> Agenda:
     if ctx.conversation_id is not None and ctx.settings.learns:
         compacted = get_watermarks(ctx.db, ctx.conversation_id).compacted
         not_compacted = len(live_ids(ctx.db, ctx.conversation_id, compacted))
-    return Agenda(read_agenda(ctx.db, today), today, not_compacted)
+    return Agenda(agenda_items(dated_notes(ctx.db), today), today, not_compacted)
 
 
 def calendar(ctx: Context) -> list[CalendarEvent]:

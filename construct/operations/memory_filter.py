@@ -15,6 +15,7 @@ from datetime import date
 from construct.clock import Clock
 from construct.errors import UsageError
 from construct.language.periods import parse_when
+from construct.memory.agenda import outcome_unknown
 from construct.operations.moments import parse_moment
 from construct.store.records import Memory, Observation
 from construct.vocabulary import MemoryOrigin, Priority, Stance
@@ -39,13 +40,6 @@ EVERYTHING = "all"
 """The word that lists everything, however long the list is."""
 # "quoted text", with or without its closing mark, or a bare word.
 _TOKEN = re.compile(r'"(?P<quoted>[^"]*)"?|(?P<bare>[^\s"]+)')
-
-
-def outcome_unknown(o: Observation, today: date) -> bool:
-    """Return whether a plan's date has passed without anything said about its outcome."""
-    if o.stance != Stance.PLANNED or o.superseded_at is not None or o.referenced_date is None:
-        return False
-    return parse_when(o.referenced_date).last < today
 
 
 MARKS: Mapping[str, tuple[str, Callable[[Observation, date], bool]]] = {

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from construct.operations.context import Context
-from construct.store import agenda, cycles, graph, observations, provenance
+from construct.store import cycles, graph, observations, provenance
+from construct.store.agenda import DatedNote, dated_notes
 from construct.store.conversations import list_conversations
 from construct.store.database import snapshot
 from construct.store.graph import Entity, Relation
@@ -28,8 +29,8 @@ class Report:
     """How many messages all conversations have together."""
     observations: tuple[Observation, ...]
     """All observations, superseded and withheld ones included."""
-    settled: frozenset[int]
-    """Ids of the observations that the user marked as done or cancelled."""
+    dated: tuple[DatedNote, ...]
+    """What may be on the agenda."""
     sources: tuple[tuple[int, int], ...]
     """Pairs of ids: a reflection and an observation it condenses."""
     replaced: tuple[tuple[int, int], ...]
@@ -63,7 +64,7 @@ def report(context: Context) -> Report:
             titles={c.conversation.id: c.conversation.title for c in conversations},
             message_count=sum(c.messages for c in conversations),
             observations=tuple(sorted(known, key=lambda o: o.id)),
-            settled=frozenset(agenda.settled_ids(db)),
+            dated=tuple(dated_notes(db)),
             sources=tuple(pair for pair in provenance.source_links(db, ids) if pair[1] in ids),
             replaced=tuple(
                 (newer, old)

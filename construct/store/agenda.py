@@ -4,9 +4,9 @@ Imports little, to keep `construct brief` fast.
 """
 
 import sqlite3
+from datetime import date
 from typing import NamedTuple
 
-from construct.store.dates import LAST_DAY_SQL
 from construct.store.records import SETTLED_SQL
 
 _ORIGINS = """WITH RECURSIVE earlier(id) AS (
@@ -17,14 +17,16 @@ _ORIGINS = """WITH RECURSIVE earlier(id) AS (
 """SQL: an observation and its earlier forms, back through reflections and edits."""
 
 
-class DatedLine(NamedTuple):
-    """An observation that may be on the agenda."""
+class DatedNote(NamedTuple):
+    """An active observation with a date, which may be on the agenda."""
 
     id: int
     content: str
     stance: str
     when: str
     """A day, a month or a year."""
+    asked_at: str | None = None
+    """When the companion asked how it turned out."""
 
 
 class Origin(NamedTuple):
@@ -34,26 +36,19 @@ class Origin(NamedTuple):
     wording: str
 
 
-def dated_lines(db: sqlite3.Connection, today: str) -> list[DatedLine]:
-    """Return active observations with a date: every plan, and what is stated for the future.
+def dated_notes(db: sqlite3.Connection, since: date = date.min) -> list[DatedNote]:
+    """Return the active observations that refer to a day of this year or a later one.
 
-    Today counts as future. What the user marked as done or cancelled is left out.
+    More than are on the agenda: `memory/agenda.py` decides. What the user marked as done
+    or cancelled is left out.
     """
-    last = LAST_DAY_SQL.format("referenced_date")
     rows = db.execute(
-        f"""SELECT id, content, stance, referenced_date FROM observations
+        f"""SELECT id, content, stance, referenced_date, asked_at FROM observations
             WHERE superseded_at IS NULL AND committed_at IS NOT NULL AND withheld = 0
-              AND referenced_date IS NOT NULL
-              AND (stance = 'planned' OR (stance = 'stated' AND {last} >= ?))
-              AND NOT {SETTLED_SQL} ORDER BY id""",
-        (today,),
+              AND referenced_date >= ? AND NOT {SETTLED_SQL} ORDER BY id""",
+        (f"{since.year:04}",),  # a month or a year sorts before the days in it
     )
-    return [DatedLine(*row) for row in rows]
-
-
-def settled_ids(db: sqlite3.Connection) -> set[int]:
-    """Return the ids of all observations that the user marked as done or cancelled."""
-    return {row[0] for row in db.execute(f"SELECT id FROM observations WHERE {SETTLED_SQL}")}
+    return [DatedNote(*row) for row in rows]
 
 
 def origin(db: sqlite3.Connection, observation_id: int) -> Origin:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from construct.store.observations import observations
 from construct.store.provenance import messages_behind, with_origins, with_reflections, with_sources
-from construct.store.references import replies_to
+from construct.store.replies import replies_to
 from construct.store.sql import ID_LIST, column, insert, json_ids, new_uid
 
 _APPLIED = "SELECT {} FROM forget_requests WHERE withheld_at IS NOT NULL"

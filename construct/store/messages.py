@@ -199,12 +199,6 @@ def get_message(db: sqlite3.Connection, message_id: int) -> Message:
     return message
 
 
-def question_of(db: sqlite3.Connection, reply: Message) -> Message | None:
-    """Return the user's message that a reply answers."""
-    source = "messages WHERE conversation_id = ? AND id < ? AND role = 'user' ORDER BY id DESC"
-    return first(db, Message, source, (reply.conversation_id, reply.id))
-
-
 def messages_with_uids(db: sqlite3.Connection, uids: Sequence[str]) -> list[Message]:
     """Return the messages with these uids, in the same order, skipping missing ones."""
     messages = [first(db, Message, "messages WHERE uid = ?", (uid,)) for uid in uids]

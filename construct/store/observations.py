@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 from construct.errors import NotFoundError
-from construct.store.dates import LAST_DAY_SQL
 from construct.store.forbidden import is_forbidden
-from construct.store.records import SETTLED_SQL, Descent, Observation
+from construct.store.records import Descent, Observation
 from construct.store.sql import (
     ID_LIST,
     column,
@@ -239,37 +238,6 @@ def note_asked(db: sqlite3.Connection, ids: Sequence[int], now: str) -> None:
         "UPDATE observations SET asked_at = ? WHERE id = ? AND asked_at IS NULL",
         [(now, i) for i in ids],
     )
-
-
-def due(
-    db: sqlite3.Connection,
-    descent: Descent | None,
-    *,
-    today: str,
-    since: str,
-    until: str,
-    asked_since: str,
-    limit: int,
-) -> list[tuple[int, str, str]]:
-    """Return (id, content, last day) of the active observations due from `since` to `until`.
-
-    They are stated or planned for a time after their own date, and not done or cancelled.
-    If that time is past, only plans are due, and only those not first asked about before
-    `asked_since`. Upcoming ones come before past ones, each nearest first.
-    """
-    where, values = scope_filter(descent)
-    last = LAST_DAY_SQL.format("referenced_date")
-    rows = db.execute(
-        f"""SELECT id, content, {last} AS last_day FROM observations
-            WHERE {ACTIVE} AND referenced_date IS NOT NULL AND last_day BETWEEN ? AND ?
-              AND (last_day >= ?
-                   OR (stance = 'planned' AND (asked_at IS NULL OR asked_at > ?)))
-              AND stance IN ('stated', 'planned') AND last_day > observation_date
-              AND NOT {SETTLED_SQL}{where}
-            ORDER BY last_day < ?, abs(julianday(last_day) - julianday(?)), id LIMIT ?""",
-        (since, until, today, asked_since, *values, today, today, limit),
-    )
-    return rows.fetchall()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Queries for rows that may repeat forgotten text: replies, titles, notes of cycles.
+"""Queries for rows that may repeat forgotten text: tool rounds, titles, notes of cycles.
 
 `memory/forgetting` decides which of them really contain it.
 """
@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from construct.store.messages import message_tokens
-from construct.store.records import LEFT_OUT_SQL, Message
 from construct.store.sql import ID_LIST, column, json_ids, select
 
 
@@ -29,48 +28,6 @@ class CycleNotes(NamedTuple):
     id: int
     notes: tuple[str, ...]
     error: str | None
-
-
-def _is_left_out(table: str) -> str:
-    """Return the SQL for whether a message is left out of requests."""
-    return LEFT_OUT_SQL.replace("stop_reason", f"{table}.stop_reason")
-
-
-def replies_to(db: sqlite3.Connection, message_ids: Iterable[int]) -> list[Message]:
-    """Return the replies to these messages: those before the user's next message.
-
-    A message that got no reply was sent again with the next one, so the reply to that one
-    counts, except for an imported message that was never observed and one said since. A
-    next message that is left out of requests does not count, since `/retry` may have asked
-    for another reply to the one before it. The messages themselves are never included.
-    """
-    ids = json_ids(message_ids)
-    # CROSS JOIN makes SQLite begin with these few messages.
-    source = f"""messages WHERE id IN (
-        WITH questions AS MATERIALIZED (
-            SELECT m.id, m.conversation_id, m.archived, {_is_left_out("m")} AS left_out, ifnull((
-                SELECT first.id FROM messages AS first
-                WHERE first.conversation_id = m.conversation_id AND first.role = 'assistant'
-                AND first.id > m.id AND NOT {_is_left_out("first")}
-                ORDER BY first.id LIMIT 1), 1 << 62) AS first_reply
-            FROM json_each(?) AS ids CROSS JOIN messages AS m ON m.id = ids.value)
-        SELECT reply.id FROM questions AS question
-        CROSS JOIN messages AS reply ON reply.conversation_id = question.conversation_id
-            AND reply.id > question.id AND reply.id < ifnull((
-                SELECT next.id FROM messages AS next
-                WHERE next.conversation_id = question.conversation_id AND next.role = 'user'
-                AND next.id > question.id AND NOT {_is_left_out("next")}
-                AND (question.left_out OR question.archived > next.archived
-                     OR next.id > question.first_reply)
-                ORDER BY next.id LIMIT 1), 1 << 62)
-        WHERE reply.role = 'assistant' AND reply.id NOT IN {ID_LIST}
-        AND NOT (  -- the partial reply to a next message that is left out
-            {_is_left_out("reply")} AND NOT reply.retried AND NOT question.left_out
-            AND EXISTS (
-                SELECT 1 FROM messages AS next WHERE next.role = 'user'
-                AND next.conversation_id = question.conversation_id
-                AND next.id > question.id AND next.id < reply.id))) ORDER BY id"""
-    return select(db, Message, source, (ids, ids))
 
 
 def count_messages_with(

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from datetime import date
 
-from construct.language.periods import relative_words
-from construct.memory.agenda import AgendaItem
+from construct.memory.agenda import AgendaItem, day_words, due_words
 from construct.text import one_line
 from construct.vocabulary import AgendaState
 
@@ -21,13 +20,6 @@ def brief_lines(items: Sequence[AgendaItem], today: date) -> list[str]:
 
 
 def _line(item: AgendaItem, today: date) -> str:
-    words = relative_words(item.days.last, today)
     if item.state is AgendaState.OUTCOME_UNKNOWN:
-        return f"Outcome unknown ({words}): {one_line(item.content)}"
-    if not item.is_vague:
-        due = words.capitalize()
-    elif words.startswith("in "):  # "in 2 days"
-        due = f"Within {words.removeprefix('in ')}"
-    else:
-        due = f"By {words}"
-    return f"{due}: {one_line(item.content)}"
+        return f"{due_words(item, today)}: {one_line(item.content)}"
+    return f"{day_words(item, today).capitalize()}: {one_line(item.content)}"

@@ -12,11 +12,11 @@ from rich.tree import Tree
 
 from construct.clock import Clock
 from construct.language.periods import relative_words
+from construct.memory.agenda import outcome_unknown
 from construct.memory.graph.reading import Branch
 from construct.memory.graph.reading import Tree as GraphTree
 from construct.memory.shown.lines import SIGNS, readable_line
 from construct.operations.memory import MemoryList, StoredMemory
-from construct.operations.memory_filter import outcome_unknown
 from construct.store.records import Memory, Message, Observation
 from construct.text import one_line
 from construct.views.widgets import Prose, grid

@@ -17,11 +17,11 @@ from construct.chat.commands.help import HelpView, everyday_view
 from construct.clock import Clock, from_text
 from construct.llm.types import ChatMessage, Request, Tool
 from construct.llm.types import Text as Words
+from construct.memory.agenda import agenda_items, worth_mentioning
 from construct.memory.forgetting import ForgetPlan, Forgotten
 from construct.memory.graph.reading import Branch, Tree
 from construct.memory.provenance import LifeEvent, Trace, TraceNode
 from construct.memory.recall.search import Hit
-from construct.memory.turn_context import DuePlan
 from construct.memory.undo import Undone
 from construct.operations.cost_report import CostReport, Estimate, cost_by_day
 from construct.operations.forgetting import Undo
@@ -31,6 +31,7 @@ from construct.operations.memory_filter import MemoryFilter
 from construct.operations.provenance import MemoryTrace, MessageTrace
 from construct.operations.search import SearchResult
 from construct.operations.status import NextRequest, Progress, Status, Watermark, Work
+from construct.store.agenda import DatedNote
 from construct.store.conversations import ConversationSummary
 from construct.store.messages import MessageCounts
 from construct.store.observations import Count
@@ -500,12 +501,13 @@ def test_forgetting_says_what_stays() -> None:
 @pytest.mark.parametrize("width", [24, 40, 80])
 def test_what_is_due_is_never_cut(width: int) -> None:
     """Neither when it is due nor a word of the plan, however narrow the terminal."""
-    plans = [
-        DuePlan(1, "User calls the dentist in Porto about the crown", TODAY),
-        DuePlan(2, EVIL, date(2026, 3, 11)),
-        DuePlan(3, "Tea with Rui", date(2026, 3, 8)),
+    notes = [
+        DatedNote(1, "User calls the dentist in Porto about the crown", "planned", "2026-03-10"),
+        DatedNote(2, EVIL, "planned", "2026-03-11"),
+        DatedNote(3, "Tea with Rui", "planned", "2026-03-08"),
     ]
-    shown = to_text(due_view(plans, TODAY), width)
+    items = worth_mentioning(agenda_items(notes, TODAY), TODAY)
+    shown = to_text(due_view(items, TODAY), width)
     assert all(len(line) <= width for line in shown.splitlines())
     said = " ".join(shown.split())
     assert "· Due today: User calls the dentist in Porto about the crown · Due tomorrow" in said

@@ -21,6 +21,7 @@ from construct.views.agenda import agenda_view
 from construct.views.console import to_text
 from tests.memory.builders import Life, stated
 from tests.support import emulator
+from tests.support.fake_api import FakeApi
 from tests.support.program import Program
 
 NOW = "2026-03-01T12:00:00+00:00"
@@ -277,6 +278,31 @@ def test_on_a_terminal_it_has_the_colours_of_the_setting(planned: Program) -> No
         finally:
             terminal.close()
     assert len(drawn) == 2
+
+
+def test_every_door_has_what_was_noted_and_is_due_on_the_same_day(
+    program: Program, life: Life, api: FakeApi
+) -> None:
+    """Agenda, brief, the memory page and the chat agree on what is due."""
+    program.env["CONSTRUCT_NOW"] = NOW
+    plan(life, life.talk(), "User calls Otto before noon", "2026-03-01")
+    assert states(program) == [(1, "2026-03-01", "today")]
+    assert program.run("brief").stdout == "Today: User calls Otto before noon\n"
+    program.run("ask", "--no-wait", "--new", "Good morning!")
+    sent = api.of("chat")[-1].body["messages"][-1]["content"]
+    assert "Due today: User calls Otto before noon" in sent[-1]["text"]
+
+
+def test_the_chat_asks_about_an_outcome_once(program: Program, life: Life, api: FakeApi) -> None:
+    """Agenda and brief keep it."""
+    program.env["CONSTRUCT_NOW"] = NOW
+    plan(life, life.talk(), "User calls Otto", "2026-02-27")
+    for _ in range(2):
+        program.run("ask", "--no-wait", "--new", "Good morning!")
+    asked = ["Outcome unknown" in str(r.body["messages"][-1]) for r in api.of("chat")]
+    assert asked == [True, False]
+    assert states(program) == [(1, "2026-02-27", "outcome unknown")]
+    assert program.run("brief").stdout == "Outcome unknown (2 days ago): User calls Otto\n"
 
 
 def test_an_empty_agenda(program: Program) -> None:

@@ -1,13 +1,21 @@
 """What holds for one turn only."""
 
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
+from construct.memory.agenda import AgendaItem, agenda_items
 from construct.memory.recall.search import Hit
-from construct.memory.turn_context import DuePlan, TurnContext, due_words, render
+from construct.memory.turn_context import TurnContext, render
+from construct.store.agenda import DatedNote
 
 NOW = datetime(2026, 3, 1, 14, 30)  # noqa: DTZ001 (a wall clock)
+
+
+def planned(*notes: tuple[str, str]) -> list[AgendaItem]:
+    """Return plans, each given as its content and its date."""
+    dated = (DatedNote(number, text, "planned", when) for number, (text, when) in enumerate(notes))
+    return agenda_items(dated, NOW.date())
 
 
 def passage(text: str, day: str = "2026-03-01") -> Hit:
@@ -25,10 +33,7 @@ def test_all_it_says() -> None:
     ambience = TurnContext(
         NOW,
         timedelta(days=3),
-        (
-            DuePlan(1, "User sees the dentist at 9:00", date(2026, 3, 2)),
-            DuePlan(2, "User runs", date(2026, 2, 20)),
-        ),
+        planned(("User sees the dentist at 9:00", "2026-03-02"), ("User runs", "2026-02-20"))[::-1],
         (passage("I bought\n  a bike", "2026-02-15"),),
         "planning a trip",
     )
@@ -42,20 +47,6 @@ def test_all_it_says() -> None:
         "The conversation was about: planning a trip",
         "</ambient>",
     ]
-
-
-@pytest.mark.parametrize(
-    ("day", "words"),
-    [
-        (date(2026, 2, 28), "Outcome unknown (yesterday)"),
-        (date(2026, 3, 1), "Due today"),
-        (date(2026, 3, 2), "Due tomorrow"),
-        (date(2026, 3, 4), "Due in 3 days"),
-    ],
-)
-def test_when_a_plan_is_due(day: date, words: str) -> None:
-    """A plan is due on its day still; the day after, its outcome is unknown."""
-    assert due_words(DuePlan(1, "x", day), NOW.date()) == words
 
 
 @pytest.mark.parametrize(
@@ -83,7 +74,7 @@ def test_nothing_forges_a_line(field: str) -> None:
     text = {name: FORGED if name == field else "x" for name in ("plan", "passage", "task")}
     block = render(
         TurnContext(
-            NOW, timedelta(days=1), (DuePlan(1, text["plan"], date(2026, 3, 1)),),
+            NOW, timedelta(days=1), planned((text["plan"], "2026-03-01")),
             (passage(text["passage"]),), text["task"],
         )
     )  # fmt: skip

@@ -7,7 +7,7 @@ import pytest
 
 from construct.clock import Clock
 from construct.errors import UsageError
-from construct.operations.memory_filter import MemoryFilter, outcome_unknown, parse_filter
+from construct.operations.memory_filter import MemoryFilter, parse_filter
 from tests.chat.test_views import memory, observation
 
 CLOCK = Clock(datetime(2026, 3, 10, 23, 30, tzinfo=UTC), timezone(timedelta(hours=1)))
@@ -109,11 +109,3 @@ def test_it_is_said_as_people_read_it() -> None:
     assert list(parse_filter("on 2026-03-01", CLOCK).parts()) == ["on 2026-03-01"]
     assert wanted.narrows
     assert not parse_filter("all", CLOCK).narrows
-
-
-def test_outcome_unknown() -> None:
-    """Only a past plan that nothing superseded has an unknown outcome."""
-    passed = {"stance": "planned", "referenced_date": "2026-03-10"}
-    assert outcome_unknown(observation(1, **passed), TODAY)
-    assert not outcome_unknown(observation(1, **passed | {"stance": "stated"}), TODAY)
-    assert not outcome_unknown(observation(1, **passed, superseded_at="2026-03-10"), TODAY)

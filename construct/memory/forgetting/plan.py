@@ -33,6 +33,7 @@ from construct.store.memories import get_memory, list_memories
 from construct.store.messages import get_message, messages_of
 from construct.store.records import REMOVED, Conversation, Memory, Message, Observation
 from construct.store.references import ConversationNotes, CycleNotes
+from construct.store.replies import replies_to
 from construct.vocabulary import ItemKind, MemoryOrigin
 
 
@@ -108,7 +109,7 @@ def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) ->
     deleted = provenance.with_dependents(db, facts | _twins(db, facts))
     observations = _lowest_first(db, deleted)
     messages = list(dict.fromkeys((*provenance.messages_behind(db, facts), *named.messages)))
-    replies = references.replies_to(db, [m.id for m in messages])
+    replies = replies_to(db, [m.id for m in messages])
     message_ids = [m.id for m in (*messages, *replies)]
 
     fact_texts = [o.content for o in observations if o.id in facts]

@@ -1,4 +1,4 @@
-"""Prepare the memory page's data: notes, plans, names, counts, costs.
+"""Prepare the memory page's data: notes, names, counts, costs.
 
 The page calls observations "notes", and so does this module.
 """
@@ -10,15 +10,13 @@ from datetime import date
 from typing import NamedTuple
 
 from construct.clock import Clock
-from construct.language.periods import parse_when
 from construct.memory.graph.names import is_user, key
-from construct.operations.memory_filter import outcome_unknown
 from construct.operations.report import Report
 from construct.store.graph import Entity, Relation
 from construct.store.records import Cycle, Message, Observation
 from construct.store.usage import Spent
 from construct.views.words import day
-from construct.vocabulary import Purpose, Stance
+from construct.vocabulary import Purpose
 
 _MAX_DEPTH = 12
 """Levels of nesting that leave room for text. Deeper notes stay on the last one."""
@@ -120,25 +118,6 @@ def by_month(nodes: Sequence[Node]) -> dict[date, dict[date, list[Node]]]:
         day = date.fromisoformat(node.observation.observation_date)
         months.setdefault(day.replace(day=1), {}).setdefault(day, []).append(node)
     return months
-
-
-def plans(report: Report, today: date) -> tuple[list[Observation], list[Observation]]:
-    """Return the plans ahead, next first, and those of unknown outcome, latest first.
-
-    Superseded, withheld and settled notes are left out.
-    """
-    dated = [  # with the last day of the plan's date
-        (parse_when(o.referenced_date).last, o)
-        for o in report.observations
-        if o.referenced_date
-        and o.superseded_at is None
-        and not o.withheld
-        and o.id not in report.settled
-    ]
-    dated.sort(key=lambda plan: (plan[0], plan[1].id))
-    intended = {Stance.STATED, Stance.PLANNED}
-    ahead = [o for day, o in dated if day >= today and o.stance in intended]
-    return ahead, [o for _, o in reversed(dated) if outcome_unknown(o, today)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from construct.clock import Clock
 from construct.language.periods import relative_words
+from construct.memory.agenda import agenda_items
 from construct.memory.shown.lines import SIGNS
 from construct.operations.report import Report
 from construct.text import printable, shorten
@@ -26,10 +27,9 @@ from construct.views.report.contents import (
     forest,
     generations,
     names,
-    plans,
 )
 from construct.views.words import counted, day, money, money_sum, when
-from construct.vocabulary import MemoryOrigin
+from construct.vocabulary import AgendaState, MemoryOrigin
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -42,8 +42,10 @@ def page(report: Report, clock: Clock) -> str:
     style = (_TEMPLATES / "page.css").read_text("utf-8")
     roots = forest(report)
     standing = [node for node in roots if node.observation.superseded_at is None]
-    ahead, unknown = plans(report, clock.today())
-    plan_lists = {"Ahead": ahead, "Outcome unknown": unknown}
+    items = agenda_items(report.dated, clock.today())
+    unknown = [item for item in items if item.state is AgendaState.OUTCOME_UNKNOWN]
+    ahead = [item for item in items if item.state is not AgendaState.OUTCOME_UNKNOWN]
+    plan_lists = {"Ahead": ahead, "Outcome unknown": unknown[::-1]}
     first_said = min((m.created_at for m in report.messages.values()), default=None)
     template = _environment(clock).get_template("page.html")
     return template.render(

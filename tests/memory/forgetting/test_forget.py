@@ -302,6 +302,26 @@ def test_a_reply_to_two_messages_goes_with_either(life: Life) -> None:
     assert get_message(life.db, later.id).content == "Indeed"
 
 
+@pytest.mark.parametrize("named", ["message", "observation"])
+def test_a_reply_is_forgotten_alone(life: Life, named: str) -> None:
+    """Whether it is named itself or an observation drawn from it; no later reply goes along."""
+    here = life.talk()
+    life.say(here, "Where do I keep it?")
+    reply = life.say(here, "In Zanzibar", "assistant")
+    second = life.say(here, "In fact in Zanzibar Town", "assistant")
+    life.say(here, "And what is for lunch?")
+    later = life.say(here, "Soup", "assistant")
+    reference = ("message", reply.id)
+    if named == "observation":
+        (drawn,) = life.observe(here, ("It is in Zanzibar", [reply]))
+        reference = ("observation", drawn.id)
+    found = forget(life.db, reference, life.clock, words=True)
+    assert (found.messages, found.replies) == (1, 0)
+    assert get_message(life.db, reply.id).content == "[removed]"
+    kept = [get_message(life.db, m.id).content for m in (second, later)]
+    assert kept == ["In fact in Zanzibar Town", "Soup"]
+
+
 def test_replies_to_imported_messages(life: Life) -> None:
     """An imported message goes with an imported reply to two, not with a reply of today."""
     here = life.talk()

@@ -155,6 +155,19 @@ def test_a_reflection_made_meanwhile_is_withheld_too(life: Life) -> None:
     assert recalled(life, "chess Otto")
 
 
+def test_a_reply_that_is_named_is_withheld_alone(life: Life) -> None:
+    """The question and the next reply stay."""
+    here = life.talk()
+    life.say(here, "Where do I keep it?")
+    reply = life.say(here, "In Zanzibar", "assistant")
+    life.exchange(here, "And what is for lunch?", "Soup")
+    life.exchange(here, "Forget what you said of Zanzibar.")
+    life.observe(here, forget_messages=(reply.id,))
+    life.compact(here)
+    withheld = "SELECT content FROM messages WHERE withheld"
+    assert life.db.execute(withheld).fetchall() == [("In Zanzibar",)]
+
+
 @pytest.mark.parametrize("retained", [0, 10_000], ids=["left its window", "still raw"])
 def test_a_message_is_withheld_once_it_has_left_its_own_window(life: Life, retained: int) -> None:
     """Whatever the window is of the conversation in which it was asked for."""
