@@ -20,6 +20,7 @@ from platformdirs import user_config_path, user_data_path
 from construct.clock import Clock
 from construct.env_file import EnvFile, Trust, read_env_file, trust_in
 from construct.errors import UsageError
+from construct.user_rules import MAX_RULES_BYTES
 from construct.vocabulary import MemorySetting, Provider, Scope
 
 T = TypeVar("T")
@@ -214,7 +215,9 @@ def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None =
         recent_messages=values.get("CONSTRUCT_RECENT_MESSAGES", _positive, default.recent_messages),
         scope=values.get("CONSTRUCT_SCOPE", _one_of(SCOPES), default.scope),
         memory=values.get("CONSTRUCT_MEMORY", _one_of(MEMORY_SETTINGS), default.memory),
-        memory_rules=values.get("CONSTRUCT_MEMORY_RULES", _path, config_dir / "memory-rules.md"),
+        memory_rules=values.get(
+            "CONSTRUCT_MEMORY_RULES", _rules_file, config_dir / "memory-rules.md"
+        ),
         worker_daily_usd=values.get(
             "CONSTRUCT_WORKER_DAILY_USD", _number(0, math.inf), default.worker_daily_usd
         ),
@@ -422,6 +425,13 @@ def _readable_file(text: str) -> Path:
         path.read_bytes()
     except OSError as error:
         raise ValueError(f"it cannot be read ({error.strerror or error})") from None
+    return path
+
+
+def _rules_file(text: str) -> Path:
+    path = _readable_file(text)
+    if path.stat().st_size > MAX_RULES_BYTES:
+        raise ValueError("it is larger than 100 kB; make your memory rules shorter")
     return path
 
 

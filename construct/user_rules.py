@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from construct.errors import ConstructError
+from construct.stems import index_words, stem
 
-_MAX_BYTES = 100_000
+MAX_RULES_BYTES = 100_000
+"""The largest rules file that is read."""
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 # "never: salary, Dr. Meier", also as a list item or a heading: "- **Never:** salary"
 _NEVER_LINE = re.compile(r"[\s>*+_#\d.)-]*never[\s*_]*[:：](.*)", re.IGNORECASE)
@@ -30,7 +32,8 @@ never: salary, Dr. Meier
 The memory worker's model is sent what you write, as many lines as fit, and uses it only to
 decide what to note. Code also enforces the lines that begin with "never:", even without a
 model: no observation is written that has one of these words in it, as a whole word, in upper
-or lower case. What you type with /remember or /edit is always kept.
+or lower case, or in another form that search finds too ("salary" keeps out "salaries").
+What you type with /remember or /edit is always kept.
 To see what your rules would change: construct observe --dry-run
 -->
 """
@@ -48,9 +51,15 @@ class Rules:
 
     def forbidden_in(self, *texts: str | None) -> str | None:
         """Return the first `never` word that is in one of these texts, or None."""
-        folded = [_folded(text) for text in texts if text]
+        if not self.never:
+            return None
+        given = [text for text in texts if text]
+        folded, stems = list(map(_folded, given)), list(map(_stems, given))
         for word in self.never:
-            if any(_contains_word(text, _folded(word)) for text in folded):
+            sought = _folded(word)
+            if any(_contains_word(text, sought) for text in folded):
+                return word
+            if _has_forms(sought) and any(_stems(word) in text for text in stems):
                 return word
         return None
 
@@ -69,27 +78,31 @@ def parse_rules(text: str) -> Rules:
 def read_rules(path: Path | None) -> Rules:
     """Return the rules in a file, empty if there is no file.
 
-    Raises ConstructError if it cannot be read, since its words could not be kept out then.
+    Raises ConstructError if it cannot be read or is too large, since its words could not be
+    kept out then.
     """
     if path is None:
         return Rules()
     try:
         if path.exists() and not path.is_file():
             raise ConstructError(
-                f"{path} is not a file.\n"
+                f"{path} is not a file, so nothing is remembered.\n"
                 "Set CONSTRUCT_MEMORY_RULES to a file, or put a file in its place."
             )
         with path.open("rb") as file:
-            content = file.read(_MAX_BYTES + 1)
+            content = file.read(MAX_RULES_BYTES + 1)
     except FileNotFoundError:
         return Rules()
     except OSError as error:
         raise ConstructError(
-            f"{path} cannot be read: {error.strerror or error}.\n"
-            "Nothing is remembered until it can be read, as it may name words to leave out."
+            f"{path} cannot be read ({error.strerror or error}), so nothing is remembered.\n"
+            "It may name words to leave out. Make it readable, or delete it."
         ) from error
-    if len(content) > _MAX_BYTES:
-        raise ConstructError(f"{path} is larger than 100 kB.\nMake your memory rules shorter.")
+    if len(content) > MAX_RULES_BYTES:
+        raise ConstructError(
+            f"{path} is larger than 100 kB, so nothing is remembered.\n"
+            "Make your memory rules shorter."
+        )
     return parse_rules(content.decode("utf-8-sig", "replace"))
 
 
@@ -98,6 +111,24 @@ def _folded(text: str) -> str:
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     folded = folded.replace("i\u0307", "i").replace("ı", "i").replace("’", "'")
     return " ".join("".join(c for c in folded if unicodedata.category(c) != "Cf").split())
+
+
+def _has_forms(word: str) -> bool:
+    """Return whether search knows other forms of a folded word, and compares all of it.
+
+    It knows them in the Latin script alone, and in "C++" it sees only the letter.
+    """
+    letters = [c for c in word if c.isalpha()]
+    return (
+        _is_letter(word[0])
+        and _is_letter(word[-1])
+        and all(unicodedata.name(c, "").startswith("LATIN") for c in letters)
+    )
+
+
+def _stems(text: str) -> str:
+    """Return the stems under which search files the words of a text, each between spaces."""
+    return f" {' '.join(map(stem, index_words(_folded(text))))} "
 
 
 def _contains_word(text: str, word: str) -> bool:

@@ -299,6 +299,7 @@ def test_anything_else_in_an_env_file_needs_trust(config_env: Path, name: str) -
     The program names what it ignored.
     """
     usual = load_settings({})
+    Path("theirs.md").touch()
     env_file({name: NEEDING_TRUST[name]})
     for config_dir, answer in ((None, None), (config_env.parent, False)):
         if config_dir is not None:

@@ -28,7 +28,7 @@ from tests.memory.graph.drawing import Graph, ScriptedModel, answer
 from tests.support.fake_api import FakeApi
 from tests.support.fake_faults import http
 from tests.support.program import Program
-from tests.support.talks import talking
+from tests.support.talks import LOW, talking
 from tests.test_tools import call, last_result
 
 WRITTEN = {
@@ -87,6 +87,15 @@ def life(tmp_path: Path, rules: Path) -> Iterator[Life]:
         ("salary", "ｓａｌａｒｙ", True),
         ("зарплата", "Его ЗАРПЛАТА выросла", True),
         ("зарплата", "зарплатах", False),
+        ("salary", "their salaries differ", True),
+        ("salaries", "one salary", True),
+        ("drinking", "User drinks", True),
+        ("Dr. Meier", "both Dr Meiers", True),
+        ("gehalt", "die Gehälter", True),
+        ("Gehälter", "die GEHALTER", True),
+        ("maçã", "duas maçãs", True),
+        ("C++", "takes vitamin C", False),
+        ("घर", "घरेलू काम", False),
         ("ΟΔΟΣ", "στην οδος", True),
         ("راتب", "هذا راتب كبير", True),
         ("सीता", "सीता आई", True),
@@ -141,6 +150,44 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
         read_rules(tmp_path / "huge.md")
     (tmp_path / "latin.md").write_bytes(b"\xef\xbb\xbfnever: caf\xe9, x\r\n")
     assert "x" in read_rules(tmp_path / "latin.md").never
+
+
+def test_a_rules_file_that_is_named_must_be_readable(program: Program) -> None:
+    """One that is missing, too large or no file stops every command at start."""
+    (program.folder / "huge.md").write_bytes(b"x" * 200_000)
+    for name in ("none.md", ".", "huge.md"):
+        file = str(program.folder / name)
+        done = program.run("ask", "Hi", more={"CONSTRUCT_MEMORY_RULES": file})
+        assert done.returncode == 2
+        assert done.stderr.startswith("CONSTRUCT_MEMORY_RULES is ")
+        assert "it cannot be read" in done.stderr or "larger than 100 kB" in done.stderr
+
+
+@pytest.mark.parametrize("broken", ["folder", "huge"])
+def test_rules_that_break_stop_learning_and_no_reply(
+    program: Program, api: FakeApi, broken: str
+) -> None:
+    """Every line of a talk is answered, nothing is noted, and the reason is said once."""
+    rules = program.folder / "construct" / "memory-rules.md"
+    if broken == "folder":
+        rules.mkdir(parents=True)
+    else:
+        rules.parent.mkdir()
+        rules.write_bytes(b"x" * 200_000)
+    more = {"XDG_CONFIG_HOME": str(program.folder), **LOW}
+    keeps = call("remember", content="User's boat is called Gaivota.")
+    api.enqueue("chat", keeps, *["It is a fine boat."] * 9)
+    said = "\n".join(f"{n}. My boat is called Gaivota. {'It sails. ' * 60}" for n in range(8))
+    done = program.run("chat", stdin=said, more=more)
+    assert done.returncode == 0
+    assert done.stdout.count("It is a fine boat.") == 8
+    assert done.stderr.count("nothing is remembered") == 1
+    asked = program.run("ask", "And my cat is called Mina.", more=more)
+    assert asked.returncode == 0
+    assert asked.stderr.count("nothing is remembered") == 1
+    assert program.json("memory", "list") == []
+    with closing(sqlite3.connect(program.db)) as db:
+        assert db.execute("SELECT count(*) FROM cycles").fetchone() == (0,)
 
 
 # Every writer

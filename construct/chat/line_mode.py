@@ -47,8 +47,9 @@ def _run(chatting: Coroutine[None, None, int]) -> int:
 
 
 async def _piped(opening: Opening, *, runs_commands: bool) -> int:
-    chat = Chat(opening)
-    dialogue = Dialogue(chat, PlainOutput(), runs_commands=runs_commands)
+    out = PlainOutput()
+    chat = Chat(opening, complain=out.error)
+    dialogue = Dialogue(chat, out, runs_commands=runs_commands)
     await _answer_all(chat, dialogue, TypedLines(sys.stdin.fileno()), chat.finish)
     return ExitStatus.FAILED if dialogue.failed else ExitStatus.OK
 

@@ -12,7 +12,7 @@ from construct.cli.environment import Environment
 from construct.cli.progress import waiting
 from construct.cli.streams import complain, print_json, standard_input
 from construct.companion import Companion
-from construct.errors import ExitStatus, UsageError
+from construct.errors import ConstructError, ExitStatus, UsageError
 from construct.log import logger
 from construct.operations.conversations import create
 from construct.operations.opening import open_chat
@@ -115,7 +115,7 @@ async def _ask(
 async def _finish_memory(companion: Companion, conversation_id: int, *, after_pause: bool) -> None:
     """Do the memory work that is due, then index: for at most a minute, or until Ctrl-C.
 
-    Errors are only logged: the reply has been given.
+    An error is only said: the reply has been given.
     """
     try:
         async with (
@@ -130,6 +130,8 @@ async def _finish_memory(companion: Companion, conversation_id: int, *, after_pa
                     break
     except (TimeoutError, asyncio.CancelledError):
         log.info("memory work left for later")
+    except ConstructError as error:
+        complain(f"memory: {str(error).splitlines()[0]}")
     except Exception as error:  # noqa: BLE001 - whatever fails, the reply was given
         log.warning("memory work failed: %s", type(error).__name__)
 

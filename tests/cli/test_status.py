@@ -245,9 +245,11 @@ def test_doctor_finds_all_in_order(lived: Program) -> None:
 
 def test_doctor_finds_rules_that_cannot_be_read(program: Program) -> None:
     """Nothing would be remembered until they can be."""
-    done = program.run("doctor", more={"CONSTRUCT_MEMORY_RULES": str(program.folder)})
+    rules = program.folder / "construct" / "memory-rules.md"
+    rules.mkdir(parents=True)
+    done = program.run("doctor", more={"XDG_CONFIG_HOME": str(program.folder)})
     assert done.returncode == 1
-    assert f"BAD  settings: {program.folder} is not a file. Set CONSTRUCT" in done.stdout
+    assert f"BAD  settings: {rules} is not a file, so nothing is remembered." in done.stdout
 
 
 def test_doctor_says_what_is_wrong(program: Program, life: Life, api: FakeApi) -> None:

@@ -22,6 +22,7 @@ from construct.memory.cycles.situation import is_over_limit
 from construct.memory.learning.asking import Account
 from construct.store import cycles
 from construct.store.database import transaction
+from construct.store.forbidden import rules_of
 from construct.store.in_thread import Store
 from construct.store.usage import record_usage
 from construct.vocabulary import EXTRACTIVE, CycleKind, CycleStatus, Phase, Purpose, Step
@@ -178,6 +179,7 @@ class CycleRunner:
     def _begin(
         self, db: sqlite3.Connection, job: CycleJob[Batch, Found, Result]
     ) -> RunningCycle[Batch] | None:
+        rules_of(db)  # no cycle begins while the user's rules cannot be read
         with transaction(db):
             cycles.abandon_orphaned(db, self.now())
             batch = job.choose(db)

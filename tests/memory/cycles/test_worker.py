@@ -321,8 +321,10 @@ async def test_an_answer_that_was_cut_short_is_booked(tmp_path: Path, api: FakeA
 async def test_unreadable_rules_leave_no_running_cycle(tmp_path: Path, api: FakeApi) -> None:
     """Once the file is repaired, the same process can observe."""
     rules = tmp_path / "rules.md"
-    rules.mkdir()
+    rules.touch()
     async with talking(tmp_path, api, CONSTRUCT_MEMORY_RULES=str(rules), **LOW) as t:
+        rules.unlink()
+        rules.mkdir()
         for text in facts(8):
             await t.say(text)
         with pytest.raises(ConstructError, match="is not a file"):
