@@ -22,6 +22,7 @@ import pytest
 
 from construct.clock import Clock, to_text
 from construct.companion import Companion
+from construct.language.moments import parse_moment
 from construct.language.words import words
 from construct.llm.providers import choose_models
 from construct.memory import forgetting
@@ -29,7 +30,6 @@ from construct.memory.corrections import edit, pin
 from construct.memory.provenance import trace_observation
 from construct.memory.undo import newest_cycle, undo
 from construct.operations.history import diff
-from construct.operations.moments import parse_moment
 from construct.responders import on_record
 from construct.store import observations as rows
 from construct.store.conversations import create_conversation, get_watermarks, list_conversations

@@ -115,7 +115,7 @@ async def test_recall_can_be_narrowed_to_whose_words(tmp_path: Path, api: FakeAp
         api.enqueue("chat", call("recall", query="ferry", by=by), "It is.")
         await t.say("Is it?")
     (line,) = [line for line in last_result(api).splitlines() if "ferry" in line.lower()]
-    assert f" {by}" in line.split(":")[0]
+    assert f" {by}: " in line
 
 
 async def test_a_loose_match_says_what_that_means(tmp_path: Path, api: FakeApi) -> None:
@@ -124,7 +124,7 @@ async def test_a_loose_match_says_what_that_means(tmp_path: Path, api: FakeApi) 
         await t.say("The tandem needs a chain.")
         api.enqueue("chat", call("recall", query="tandem wheels spokes repair"), "No.")
         await t.say("And?")
-    assert "(loose)" in last_result(api)
+    assert "loose match" in last_result(api)
 
 
 async def test_days_ago_are_counted_from_the_turn(tmp_path: Path, api: FakeApi) -> None:
@@ -148,10 +148,25 @@ async def test_source_gives_the_users_time(tmp_path: Path, api: FakeApi) -> None
     life = Life(tmp_path, "construct.db")
     life.learn(life.talk(), "My passport is QX77")
     life.db.close()
-    api.enqueue("chat", call("source", observation=1), "On Sunday.")
+    api.enqueue("chat", call("source", id="1"), "On Sunday.")
     async with talking(tmp_path, api, CONSTRUCT_TZ="Asia/Tokyo") as t:
         await t.say("When did I say that?")
-    assert last_result(api).startswith("message 1, 2026-03-01 18:02 user: My passport")
+    assert '- message:1, 2026-03-01 18:02, user: "My passport is QX77"' in last_result(api)
+
+
+async def test_source_opens_the_neighbours_of_a_message(tmp_path: Path, api: FakeApi) -> None:
+    """What was said around a message that recall found, but not the question itself."""
+    async with talking(tmp_path, api) as t:
+        api.enqueue("chat", "Which one?", "Lisbon is lovely.")
+        await t.say("I moved again.")
+        await t.say("To Lisbon.")
+        api.enqueue("chat", call("source", id="message:2"), call("agenda"), "You moved.")
+        await t.say("What was that?")
+        source, agenda = (r.body["messages"][-1]["content"][0] for r in api.of("chat")[-2:])
+    lines = source["content"].splitlines()
+    texts = [line.split(": ", 1)[1] for line in lines if line.startswith("- ")]
+    assert texts == ['"I moved again."', '"Which one?"', '"To Lisbon."', '"Lisbon is lovely."']
+    assert agenda["content"] == "Nothing is on the agenda."
 
 
 async def test_recall_says_what_it_could_not_search_yet(tmp_path: Path, api: FakeApi) -> None:
@@ -214,9 +229,9 @@ async def test_read_only_memory_stores_nothing(tmp_path: Path, api: FakeApi) -> 
         ("recall", {}),
         ("recall", {"query": "x", "since": "never"}),
         ("recall", {"query": "x", "by": "mother"}),
-        ("source", {"observation": 99}),
-        ("source", {"observation": "many"}),
-        ("source", {"observation": 10**30}),
+        ("source", {"id": 99}),
+        ("source", {"id": "many"}),
+        ("source", {"id": 10**30}),
         ("forget", {"id": 1}),
         ("unheard_of", {"a": 1}),
         ("remember", {"content": ""}),
@@ -321,7 +336,7 @@ async def test_what_is_to_be_forgotten_is_given_to_no_model(tmp_path: Path, api:
                 forget_requests.withhold_committed(db, t.id, "2026-03-01")
 
         await t.companion.store.call(ask_to_forget)
-        for tool in (call("source", observation=1), call("recall", query="Zenobia")):
+        for tool in (call("source", id="1"), call("recall", query="Zenobia")):
             api.enqueue("chat", tool, "I do not know.")
             await t.say("Where from?")
             assert "Trieste" not in last_result(api)
@@ -334,9 +349,9 @@ async def test_source_keeps_to_the_scope(tmp_path: Path, api: FakeApi) -> None:
         await t.companion.worker.run_now(t.id)
         now = to_text(t.companion.settings.clock.now())
         t.id = await t.companion.store.call(create_conversation, now)
-        api.enqueue("chat", call("source", observation=1), "I do not know.")
+        api.enqueue("chat", call("source", id="1"), "I do not know.")
         await t.say("Where from?")
-        assert last_result(api) == "There is no observation 1."
+        assert last_result(api) == "1 does not exist, or cannot be read here."
 
 
 async def test_source_leaves_out_what_was_dropped(tmp_path: Path, api: FakeApi) -> None:
@@ -344,10 +359,11 @@ async def test_source_leaves_out_what_was_dropped(tmp_path: Path, api: FakeApi) 
     async with talking(tmp_path, api, CONSTRUCT_OBSERVER_THRESHOLD="1") as t:
         await t.say("My sister Zenobia lives in Trieste.")
         await t.companion.worker.run_now(t.id)
-        api.enqueue("chat", call("source", observation=1), "Trieste.")
+        api.enqueue("chat", call("source", id="1"), "Trieste.")
         await t.say("Where from?")
-        assert "Trieste" in last_result(api)
+        said = '"My sister Zenobia lives in Trieste."'
+        assert said in last_result(api)
         await t.companion.store.call(exclude_from_requests, [1], "dropped")
-        api.enqueue("chat", call("source", observation=1), "I do not know.")
+        api.enqueue("chat", call("source", id="1"), "I do not know.")
         await t.say("Where from?")
-        assert "Trieste" not in last_result(api)
+        assert said not in last_result(api)

@@ -77,14 +77,14 @@ def mcp_command(
         _print_config(env, print_config, conversation, since)
         return
     _require_mcp_extra()
-    from construct.mcp.server import mcp_server
+    from construct.mcp.server import run_server
 
     # A thread blocks on standard input, and a normal exit would wait for it. Exiting at
     # once is safe: nothing runs between two calls.
     signal.signal(signal.SIGINT, lambda *_: os._exit(ExitStatus.INTERRUPTED))
     if sys.stdin.isatty():
         complain("Waiting for a client. `construct mcp --help` says how to set one up.")
-    mcp_server(env.reading, allowed).run("stdio")
+    run_server(env.reading, allowed)
 
 
 def _print_config(

@@ -13,6 +13,7 @@ from itertools import groupby, product
 from construct.clock import to_text
 from construct.errors import ConstructError, UsageError
 from construct.language.fact_match import fact_key, likeness
+from construct.language.moments import parse_moment
 from construct.llm.types import Model
 from construct.memory.cycles import archive
 from construct.memory.cycles.archive import WorkEstimate
@@ -30,7 +31,6 @@ from construct.memory.learning.proposals import Extraction, ProposedObservation
 from construct.memory.shown.forks import reach
 from construct.memory.shown.transcript import batches
 from construct.operations.context import Context
-from construct.operations.moments import parse_moment
 from construct.store import provenance
 from construct.store.backlog import Backlog
 from construct.store.messages import is_readable, latest_messages, messages_since, newest_messages

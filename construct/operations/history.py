@@ -12,8 +12,8 @@ from itertools import groupby
 
 from construct.clock import Clock, from_text, to_text
 from construct.errors import UsageError
+from construct.language.moments import parse_moment
 from construct.operations.context import Context
-from construct.operations.moments import parse_moment
 from construct.store import observations, provenance
 from construct.store.forbidden import count_left_out
 from construct.store.provenance import Generation, Span

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from construct.clock import to_text
 from construct.companion import Companion
+from construct.language.moments import parse_moment
 from construct.llm.types import Model
 from construct.memory.config import MemoryConfig
 from construct.memory.cycles import archive
@@ -16,7 +17,6 @@ from construct.memory.cycles.situation import is_over_limit, spent_today
 from construct.memory.learning.observer import batch_tokens
 from construct.memory.learning.reflection_checks import Reflection
 from construct.operations.context import Context
-from construct.operations.moments import parse_moment
 from construct.store import backlog, cycles
 from construct.store.backlog import Backlog
 from construct.store.database import transaction

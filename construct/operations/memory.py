@@ -6,6 +6,7 @@ from datetime import date
 from typing import TypeVar
 
 from construct.clock import Clock, to_text
+from construct.language.moments import parse_moment
 from construct.memory import corrections, promotion
 from construct.memory.graph import reading
 from construct.memory.graph.names import USER
@@ -13,7 +14,6 @@ from construct.memory.shown.forks import descent
 from construct.notebook import with_text
 from construct.operations.context import Context
 from construct.operations.memory_filter import MemoryFilter, parse_filter
-from construct.operations.moments import parse_moment
 from construct.references import Reference
 from construct.store import graph as graph_rows
 from construct.store import memories, messages, observations, provenance

@@ -14,9 +14,9 @@ from datetime import date
 
 from construct.clock import Clock
 from construct.errors import UsageError
+from construct.language.moments import parse_moment
 from construct.language.periods import parse_when
 from construct.memory.agenda import outcome_unknown
-from construct.operations.moments import parse_moment
 from construct.store.records import Memory, Observation
 from construct.vocabulary import MemoryOrigin, Priority, Stance
 

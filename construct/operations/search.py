@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from construct.errors import UsageError
+from construct.language.moments import parse_moment
 from construct.memory.recall.search import Hit, search_memory
 from construct.memory.recall.spelling import Respelt
 from construct.operations.context import Context
-from construct.operations.moments import parse_moment
 from construct.store import search_index
 from construct.store.search import Filters
 from construct.vocabulary import Role

@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import NamedTuple
 
 from construct.clock import to_text
@@ -213,6 +213,49 @@ def promoted_from(db: sqlite3.Connection, memories: Iterable[int]) -> dict[int, 
     query = f"""SELECT id, observation_id FROM memories
                 WHERE id IN {ID_LIST} AND observation_id IS NOT NULL"""
     return dict(db.execute(query, (json_ids(memories),)))
+
+
+def resting_within(
+    db: sqlite3.Connection,
+    observations: Iterable[int],
+    since: date | None,
+    descent: Descent | None,
+    zone: tzinfo | None,
+) -> set[int]:
+    """Return those of these observations that rest only on messages of these days and talks.
+
+    All messages behind an observation count, and at least one is needed.
+    """
+    conditions = list(_within_days(ItemKind.MESSAGE, Filters(since=since, zone=zone)))
+    if descent is not None:
+        conditions.append(_within_descent(ItemKind.MESSAGE, descent))
+    within = " AND ".join(f"({condition})" for condition, _ in conditions) or "1"
+    query = f"""WITH RECURSIVE beneath(top, id) AS (
+            SELECT value, value FROM json_each(?) UNION
+            SELECT top, source_id FROM observation_sources JOIN beneath ON observation_id = id)
+        SELECT top FROM beneath JOIN observation_messages AS s ON s.observation_id = beneath.id
+        JOIN messages AS m ON m.id = s.message_id GROUP BY top HAVING min({within})"""
+    values = chain.from_iterable(bound for _, bound in conditions)
+    return set(column(db, query, (json_ids(observations), *values)))
+
+
+def around(
+    db: sqlite3.Connection, message: int, descent: Descent, filters: Filters, count: int
+) -> list[int]:
+    """Return the ids of up to `count` messages on each side of a message, nearest first.
+
+    `descent`: the message's conversation, with those it continues.
+    """
+    where, values = _conditions(ItemKind.MESSAGE, filters)
+    condition, bound = _within_descent(ItemKind.MESSAGE, descent)
+    where.append(f"({condition})")
+    sides = []
+    for side, order in (("m.id < ?", "DESC"), ("m.id > ?", "ASC")):
+        query = f"""SELECT m.id FROM messages AS m WHERE {side} {_and(where)}
+                    ORDER BY m.id {order} LIMIT ?"""
+        sides.append(column(db, query, (message, *values, *bound, count)))
+    pairs = zip_longest(*sides)
+    return [one for one in chain.from_iterable(pairs) if one is not None]
 
 
 def frequencies(db: sqlite3.Connection, kind: str, stems: Sequence[str]) -> dict[str, int]:

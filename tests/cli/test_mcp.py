@@ -23,6 +23,7 @@ from mcp_types import TextContent
 from construct.config import Thresholds
 from construct.errors import NotFoundError
 from construct.mcp.clients import Client, setting_for
+from construct.memory import lookup
 from construct.operations import doors
 from construct.operations.doors import Access
 from construct.store import forget_requests
@@ -30,7 +31,7 @@ from construct.store.database import open_database, transaction
 from construct.store.messages import exclude_from_requests
 from construct.store.provenance import messages_behind
 from construct.tokens import count
-from construct.views.doors import INFORMATION, agenda_text, current_text, recall_text, source_text
+from construct.views.doors import INFORMATION, current_text, found_text
 from tests.memory.builders import Life
 from tests.support.context import context
 from tests.support.program import Program
@@ -135,7 +136,7 @@ async def test_every_tool_and_the_resource(lived: Program) -> None:
             await session.read_resource("construct://memory/other")
 
     noted = {one["tool"]: one for one in lived.json("doors")}
-    assert (noted["recall"]["calls"], noted["recall"]["results"]) == (4, 2)
+    assert (noted["recall"]["calls"], noted["recall"]["results"]) == (5, 2)
     assert noted["source"]["calls"] == 3 + 5 + 3
     assert noted["current"]["calls"] == noted["agenda"]["calls"] == 1
     assert {one["client"] for one in noted.values()} == {"mcp"}
@@ -143,17 +144,21 @@ async def test_every_tool_and_the_resource(lived: Program) -> None:
     assert "recall" in lived.run("doors").stdout
 
 
+def used(life: Life, allowed: Access, tool: str, **arguments: Any) -> str:
+    """Return what a client is given by a tool."""
+    return found_text(doors.use(context(life.db, life.clock), allowed, tool, arguments))
+
+
 def whole(life: Life, allowed: Access, query: str) -> str:
     """Return everything a client is given.
 
-    That is what recall finds, its sources, and the resource.
+    That is what recall finds, its sources, the agenda, and the resource.
     """
-    ctx = context(life.db, life.clock)
-    found = doors.recall(ctx, allowed, query, limit=50)
-    pages = [doors.source(ctx, allowed, (hit.kind, hit.id), 1) for hit in found.hits]
-    now = current_text(doors.current(ctx, allowed))
-    ahead = agenda_text(doors.agenda(ctx, allowed))
-    return "\n".join([recall_text(found), *map(source_text, pages), now, ahead])
+    found = used(life, allowed, "recall", query=query, limit=50)
+    ids = [line.split(",")[0][2:] for line in found.splitlines() if line.startswith("- ")]
+    pages = [used(life, allowed, "source", id=i) for i in ids]
+    now = current_text(doors.current(context(life.db, life.clock), allowed))
+    return "\n".join([found, *pages, now, used(life, allowed, "agenda")])
 
 
 def test_what_the_user_asked_to_forget_is_out_of_reach_at_once(life: Life) -> None:
@@ -171,7 +176,7 @@ def test_what_the_user_asked_to_forget_is_out_of_reach_at_once(life: Life) -> No
     assert [o.id for o in doors.details(ctx).observations] == [kept.id]
     (said,) = messages_behind(life.db, [gone.id])
     with pytest.raises(NotFoundError):
-        doors.source(ctx, Access(), ("message", said.id), 1)
+        used(life, Access(), "source", id=f"message:{said.id}")
 
 
 def test_narrowed(life: Life) -> None:
@@ -215,13 +220,13 @@ def test_what_a_client_may_not_read_shows_in_no_search(life: Life) -> None:
     life.learn(here, "We bought a quince")
     for number in range(12):
         life.remember(f"The quince number {number} is called Mirabellum")
-    ctx = context(life.db, life.clock)
-    found = doors.recall(ctx, Access(here), "quince", limit=5)
-    assert {hit.text for hit in found.hits} == {"We bought a quince", "I see."}
-    hidden = doors.recall(ctx, Access(here), "quince mirabelum", limit=5)
-    assert (bool(hidden.hits), hidden.respelt) == (True, ())
-    assert doors.recall(ctx, Access(), "quince mirabelum", limit=5).respelt
-    assert doors.recall(ctx, Access(here), "qunice", limit=5).respelt
+    found = used(life, Access(here), "recall", query="quince", limit=5).splitlines()[1:]
+    assert {line.split(": ")[1] for line in found} == {"We bought a quince", "I see."}
+    hidden = used(life, Access(here), "recall", query="quince mirabelum", limit=5)
+    assert "We bought a quince" in hidden
+    assert "occurs nowhere" not in hidden
+    for allowed, query in ((Access(), "quince mirabelum"), (Access(here), "qunice")):
+        assert "occurs nowhere" in used(life, allowed, "recall", query=query, limit=5)
 
 
 def test_out_of_reach(life: Life) -> None:
@@ -240,11 +245,10 @@ def test_out_of_reach(life: Life) -> None:
     assert "tree" in given
     assert "cake" not in given
     assert "jam" not in given
-    ctx = context(life.db, life.clock)
-    assert doors.source(ctx, Access(), ("observation", kept.id), 1).pages == 1
-    for hidden in (("observation", asked.id), ("message", dropped.id), ("message", by_rule.id)):
+    assert "(page 1 of 1)" in used(life, Access(), "source", id=kept.id)
+    for hidden in (asked.id, f"message:{dropped.id}", f"message:{by_rule.id}"):
         with pytest.raises(NotFoundError):
-            doors.source(ctx, Access(), hidden, 1)
+            used(life, Access(), "source", id=hidden)
 
 
 PLANTED = [
@@ -270,7 +274,6 @@ def test_planted_instructions_stay_in_their_line(life: Life) -> None:
     for words in PLANTED:
         life.learn(here, words)
     life.db.execute("UPDATE observations SET referenced_date = '2030'")
-    ctx = context(life.db, life.clock)
     heads = ("- ", "Behind ", "The message word for word", "(page ", INFORMATION, "Nothing")
     given = whole(life, Access(), "quince")
     assert given.count("quince") > 100
@@ -278,7 +281,7 @@ def test_planted_instructions_stay_in_their_line(life: Life) -> None:
     assert all(line.startswith(heads) for line in given.splitlines())
     assert "\n- 99," not in given
     for number in range(1, len(PLANTED) + 1):
-        page = source_text(doors.source(ctx, Access(), ("observation", number), 1))
+        page = used(life, Access(), "source", id=number)
         assert page.splitlines()[0] == INFORMATION
         assert page.count("\n(page 1 of 1)") == 1
         assert len(page.splitlines()) == 4
@@ -301,9 +304,10 @@ def test_long_messages_have_pages(life: Life) -> None:
     """Every word can be read, a page at a time."""
     said = life.say(life.talk(), " ".join(f"word{n}" for n in range(3_000)))
     ctx = context(life.db, life.clock)
-    pages = doors.source(ctx, Access(), ("message", said.id), 1).pages
+    may, reference = doors.rights(ctx, Access()), ("message", said.id)
+    pages = lookup.source(life.db, life.clock, may, reference, 1).pages
     assert pages > 1
-    read = [doors.source(ctx, Access(), ("message", said.id), n + 1) for n in range(pages)]
+    read = [lookup.source(life.db, life.clock, may, reference, n + 1) for n in range(pages)]
     assert "".join(part.text for page in read for part in page.parts) == said.content
 
 

@@ -57,7 +57,7 @@ async def test_what_a_reply_was_given_is_noted_and_forgotten_with_its_sources(
     api.enqueue(
         "chat",
         call("recall", query="locker code"),
-        call("source", observation=locker),
+        call("source", id=str(locker)),
         "Behind the mill.",
     )
     async with talking(tmp_path, api) as t:

@@ -7,12 +7,12 @@ import pytest
 
 from construct.clock import Clock, to_text
 from construct.errors import UsageError
+from construct.language.moments import parse_moment
 from construct.memory.corrections import edit
 from construct.memory.forgetting import forget
 from construct.memory.undo import undo
 from construct.operations.history import PeriodSummary, bundled, diff, folded, timeline
 from construct.operations.memory import list_in_scope
-from construct.operations.moments import parse_moment
 from construct.operations.report import report
 from construct.store import provenance
 from construct.store.provenance import Generation, active_at

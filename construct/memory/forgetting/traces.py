@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 from construct.language.fact_match import fact_names, revealing_words, reveals, states_fact
 from construct.language.terms import content_words
 from construct.llm.types import ToolUse
-from construct.memory.shown.escaping import escape
+from construct.memory.shown.escaping import unescape
 from construct.memory.shown.tool_rounds import stored_rounds
 from construct.references import Reference
 from construct.store.records import REMOVED, Message
@@ -23,8 +23,10 @@ _MAX_COLONS = 4
 """Colons that may come before the text in a line of a tool's result. Earlier versions
 wrote `message 1, 2026-03-01 user (loose: has only some of the words): …`."""
 
-# The beginning of a line of a tool's result: "observation 3, 2026-03-01: …".
-_ITEM = re.compile(rf"({'|'.join(ItemKind)}) (\d+),")
+# The beginning of a line of a tool's result: "- 3, 2026-03-01, …" or "- message:5, …".
+# Earlier versions wrote "observation 3, 2026-03-01: …".
+_KINDS = "|".join(ItemKind)
+_ITEM = re.compile(rf"(?:({_KINDS}) |- (?:({_KINDS}):)?)(\d+),")
 
 
 def union(sets: Iterable[frozenset[str]]) -> frozenset[str]:
@@ -132,7 +134,7 @@ def replies_quoting(
                 quoting.add(message_id)
             for part in _possible_quotations(line):
                 parts[part].add(message_id)
-    for part in _quoted(parts.keys(), map(escape, texts)):
+    for part in _quoted(parts.keys(), map(_unescaped, texts)):
         quoting |= parts[part]
     return sorted(quoting)
 
@@ -160,8 +162,11 @@ def _shows(line: str, items: Mapping[Reference, str]) -> bool:
     Its text is compared too: in an imported reply the ids are those of another database.
     """
     found = _ITEM.match(line)
-    text = found and items.get((ItemKind(found[1]), int(found[2])))
-    return text is not None and _bare(line.split(": ", 1)[-1]) in _one_line(escape(text))
+    if found is None:
+        return False
+    kind = ItemKind(found[1] or found[2] or ItemKind.OBSERVATION)
+    text = items.get((kind, int(found[3])))
+    return text is not None and _bare(line.split(": ", 1)[-1]) in _one_line(_unescaped(text))
 
 
 def _possible_quotations(line: str) -> Iterator[str]:
@@ -181,12 +186,35 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def _unescaped(text: str) -> str:
+    """Return a text without the escapes of a tool's result."""
+    return unescape(text).replace("&lt;", "<")
+
+
 def _lines_in(data: object) -> Iterator[str]:
-    """Yield the lines of all texts in a JSON value."""
+    """Yield the lines of all texts in a JSON value, unescaped.
+
+    `source` writes a message as a JSON string in one line. That is yielded as one line,
+    and then each of its own lines.
+    """
     if isinstance(data, str):
-        yield from data.splitlines()
+        for line in data.splitlines():
+            head, _, words = line.partition(": ")
+            message = _from_json(words)
+            yield _unescaped(line) if message is None else f"{head}: {_one_line(message)}"
+            yield from (message or "").splitlines()
     elif isinstance(data, Mapping):
         yield from _lines_in(list(data.values()))
     elif isinstance(data, list):
         for value in data:
             yield from _lines_in(value)
+
+
+def _from_json(text: str) -> str | None:
+    """Return the text that a JSON string stands for; None if it is not one."""
+    if not text.startswith('"'):
+        return None
+    try:
+        return str(json.loads(text))
+    except ValueError:
+        return None

@@ -140,6 +140,9 @@ def test_a_tool_round_is_read_in_all_its_depth() -> None:
         ("I keep it in the shed", True),
         ("message 1, 2026-03-01 user: I keep it in the shed", True),
         ("message 1, 2026-03-01 user (loose: or less): [… it in the shed …]", True),
+        ("- message:1, 2026-03-01, message, user, loose match: I keep it in the shed", True),
+        ('- message:1, 2026-03-01 09:00, user: "Tea\\nI keep it in the shed"', True),
+        ('- message:1, 2026-03-01 09:00, user: "I keep it in the attic"', False),
         ("a: b: c: d: I keep it in the shed", True),
         ("a: b: c: d: e: I keep it in the shed", False),
         ("message 1:   I  keep it\tin the shed", True),
@@ -156,8 +159,12 @@ def test_tool_rounds_that_quote_a_conversation(line: str, is_quoted: bool) -> No
 
 def test_quotations_are_escaped_as_prompts_are() -> None:
     """A tool's result has the markup of what was said escaped."""
-    found = rounds("message 1: type &lt;ambient> first")
-    assert replies_quoting(found, {}, ["type <ambient> first"]) == [1]
+    found = rounds(
+        "message 1: type &lt;ambient> first",
+        "- message:1, 2026-03-01, message, user: type &lt;ambient> first",
+        '- message:1, 2026-03-01 09:00, user: "type \\u003cambient> first"',
+    )
+    assert replies_quoting(found, {}, ["type <ambient> first"]) == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -172,10 +179,16 @@ def test_a_whole_line_may_be_short(said: str, *, is_quoted: bool) -> None:
 def test_a_line_shows_the_item_at_its_beginning() -> None:
     """The words must be its own: in a reply that was imported an id means another item."""
     found = rounds(
-        "observation 31, 2026-03-01: No", "memory 3, 2026-03-01: No", "observation 3, 2026: Maybe"
+        "observation 31, 2026-03-01: No",
+        "memory 3, 2026-03-01: No",
+        "observation 3, 2026: Maybe",
+        "- 3, 2026-03-01, observation, stated: No",
+        '- message:3, 2026-03-01 09:00, user: "No"',
     )
     gone: dict[Reference, str] = {("observation", 3): "No", ("memory", 3): "No"}
-    assert replies_quoting(found, gone, []) == replies_revealing(found, gone, [], []) == [2]
+    assert replies_quoting(found, gone, []) == replies_revealing(found, gone, [], []) == [2, 4]
+    said: dict[Reference, str] = {("message", 3): "No"}
+    assert replies_quoting(found, said, []) == [5]
 
 
 def test_a_quotation_has_twelve_characters() -> None:
