@@ -44,7 +44,6 @@ from construct.store.usage import Call, learn_token_factor, record_usage
 from construct.tasks import finished
 from construct.tokens import Usage
 from construct.turn import (
-    COMPLETE_STOP_REASONS,
     Delta,
     Kept,
     Listener,
@@ -395,7 +394,7 @@ class OnRecord:
             if _is_left_out(prepared, so_far):
                 partial_replies = [m.id for m in prepared.replaces]
                 exclude_from_requests(db, [prepared.message.id, *partial_replies], REFUSED)
-            if so_far.stop_reason in COMPLETE_STOP_REASONS:
+            if so_far.is_complete:
                 include_again(db, prepared.message.id)
                 observations.note_asked(db, prepared.plans_asked_about, self.companion.now)
             elif _stays_left_out(prepared, so_far):
@@ -414,7 +413,7 @@ class OnRecord:
         is_empty = not (so_far.texts or blocks)
         if is_empty or not is_message_available(db, prepared.message.id):
             return None
-        is_complete = so_far.stop_reason in COMPLETE_STOP_REASONS
+        is_complete = so_far.is_complete
         reply = NewMessage(
             Role.ASSISTANT,
             "\n\n".join(so_far.texts),
@@ -476,9 +475,8 @@ def _is_left_out(prepared: PreparedTurn, so_far: ReplyInProgress) -> bool:
 
 def _stays_left_out(prepared: PreparedTurn, so_far: ReplyInProgress) -> bool:
     """Return whether the model had refused the message before, and has not answered it now."""
-    is_answered = so_far.stop_reason in COMPLETE_STOP_REASONS
     was_refused = prepared.was_refused or prepared.message.left_out is not None
-    return was_refused and not is_answered
+    return was_refused and not so_far.is_complete
 
 
 def _replies_to_hide(new_id: int, earlier: Sequence[Message], *, is_complete: bool) -> list[int]:

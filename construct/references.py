@@ -1,6 +1,7 @@
 """Parse and format ids: an observation's number, `message:N` or `memory:N`."""
 
 from construct.errors import UsageError
+from construct.program import in_shell
 from construct.text import shorten
 from construct.vocabulary import ItemKind
 
@@ -18,7 +19,7 @@ def parse_reference(text: str) -> Reference:
         raise UsageError(
             f"{shorten(text, 40)!r} is not an id: "
             "give an observation's number, message:N or memory:N.\n"
-            "`construct memory list` shows the ids."
+            f"{in_shell('memory list')} shows the ids."
         )
     return kind or ItemKind.OBSERVATION, int(number[:18])
 

@@ -10,6 +10,7 @@ from construct.errors import UsageError
 from construct.llm.types import File
 from construct.offrecord import OffRecord
 from construct.onrecord import OnRecord
+from construct.program import in_shell
 from construct.store.conversations import NO_CACHE, note_request
 from construct.store.database import transaction
 from construct.store.messages import NewMessage, add_message
@@ -22,10 +23,12 @@ from construct.vocabulary import MemorySetting, Role
 if TYPE_CHECKING:
     from construct.attachments import Attachment
 
-_SAME_REPLY = (
-    "The notebook replies by fixed rules: trying again gives the same reply.\n"
-    "Run `construct setup` to choose a model."
-)
+
+def _same_reply() -> UsageError:
+    return UsageError(
+        "The notebook replies by fixed rules: trying again gives the same reply.\n"
+        f"Run {in_shell('setup')} to choose a model."
+    )
 
 
 class NotebookOnRecord(OnRecord):
@@ -50,7 +53,7 @@ class NotebookOnRecord(OnRecord):
 
     async def retry(self, conversation_id: int | None, listen: Listener) -> TurnResult | None:
         """Raise UsageError: the reply would be the same."""
-        raise UsageError(_SAME_REPLY)
+        raise _same_reply()
 
     def _store_question(
         self, db: sqlite3.Connection, conversation_id: int, new: NewMessage
@@ -90,7 +93,7 @@ class NotebookOffRecord(OffRecord):
 
     async def retry(self, conversation_id: int | None, listen: Listener) -> TurnResult | None:
         """Raise UsageError: the reply would be the same."""
-        raise UsageError(_SAME_REPLY)
+        raise _same_reply()
 
     def _reply_to(
         self, db: sqlite3.Connection, conversation_id: int | None, text: str

@@ -64,6 +64,11 @@ def is_blank(text: str) -> bool:
     return not storable(text).strip()
 
 
+def is_invisible(text: str) -> bool:
+    """Return whether nothing of a text can be seen: it has only spaces and unprinted signs."""
+    return not any(char.isprintable() and not char.isspace() for char in text)
+
+
 def as_pasted(text: str) -> str:
     """Return text with `>` before every line, which marks it as somebody else's words.
 

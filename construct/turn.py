@@ -14,9 +14,12 @@ from construct.errors import ModelError
 from construct.llm.types import Block, ChatMessage, Reply, Request, Text, ToolResult
 from construct.store.records import REMOVED
 from construct.store.reply_context import ContextItem
+from construct.text import is_invisible, printable
 from construct.tokens import Usage
 
-COMPLETE_STOP_REASONS = frozenset({"end_turn", "stop_sequence", "max_tokens"})
+MAX_TOKENS = "max_tokens"
+"""The stop reason of a reply that is as long as the model allows."""
+COMPLETE_STOP_REASONS = frozenset({"end_turn", "stop_sequence", MAX_TOKENS})
 """Stop reasons of a reply that is complete, or as long as the model allows."""
 
 
@@ -94,8 +97,14 @@ class TurnResult:
 
     @property
     def complete(self) -> bool:
-        """Whether the whole reply arrived."""
-        return self.error is None and self.stop_reason in COMPLETE_STOP_REASONS
+        """Whether the whole reply arrived, and says something."""
+        has_ended = self.error is None and self.stop_reason in COMPLETE_STOP_REASONS
+        return has_ended and not self.is_blank
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether nothing can be seen of the reply."""
+        return is_invisible(printable(self.text))
 
 
 @dataclass(slots=True)
@@ -110,6 +119,11 @@ class ReplyInProgress:
     """The usage of each request, and after it that of its failed attempts together."""
     stop_reason: str | None = None
     _newest_recorded: Reply | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the reply ended as it should, and says something."""
+        return self.stop_reason in COMPLETE_STOP_REASONS and bool(self.texts)
 
     @property
     def usage(self) -> Usage:
@@ -172,7 +186,7 @@ class ReplyInProgress:
             self.rounds.append(ChatMessage("assistant", (Text(reply.text.strip()),)))
 
     def _add_text(self, reply: Reply) -> None:
-        if reply.text.strip():
+        if not is_invisible(printable(reply.text)):
             self.texts.append(reply.text.strip())
 
 

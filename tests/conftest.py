@@ -46,7 +46,7 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the machine's settings, files and proxies out of the tests."""
     for name in list(os.environ):
         if name.startswith(
-            ("ANTHROPIC_", "CONSTRUCT_", "MEMORY_", "XDG_")
+            ("ANTHROPIC_", "CONSTRUCT_", "MEMORY_", "XDG_", "UV_")
         ) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
     monkeypatch.setattr(

@@ -36,7 +36,7 @@ BELOW = {
 }
 LEAVES = frozenset(
     """attachments pictures config env_file user_rules prompts tokens text errors log clock
-    references installation stems tasks vocabulary""".split()
+    references installation pipes program stems tasks vocabulary""".split()
 )
 FOREIGN = {
     "typer": {"cli"},

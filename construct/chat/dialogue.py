@@ -15,12 +15,13 @@ from construct.chat.output import Output
 from construct.errors import ConstructError, UsageError
 from construct.log import logger
 from construct.operations.conversations import last_exchange, small_model_is_news
+from construct.program import in_shell
 from construct.turn import Delta, Event, Kept, Listener, Noticed, TurnResult
-from construct.views.reply import why_broken
+from construct.views.reply import cut_off, why_broken
 
 log = logger("chat")
 
-_COMMAND_LINE = re.compile(r"`construct ((?:memory |conversations )?[a-z]+)`")
+_COMMAND_LINE = re.compile(r"`(?:uv run )?construct ((?:memory |conversations )?[a-z]+)`")
 _ONLY_IN_A_SHELL = re.compile(r" with -o\b|(?:--model; )?\bin a chat, (?=/)")
 """A chat leaves this out of errors: " with -o", and "in a chat, " before a slash command."""
 _SLASH_COMMANDS = {
@@ -34,11 +35,6 @@ _BARE_WORDS = {
     "help": "/help lists the commands.",
 }
 """On a terminal these words are not sent as messages; the user is shown these hints."""
-
-_SMALL_MODEL = (
-    "Some earlier replies came from the small built-in model, which is gone."
-    " Run `construct setup` to choose another."
-)
 
 
 class Dialogue:
@@ -102,7 +98,10 @@ class Dialogue:
         if said := await self._chat.run(last_exchange):
             self._out.replay(said, self._chat.clock)
         if await self._chat.run(small_model_is_news):
-            self._out.say(_SMALL_MODEL)
+            self._out.say(
+                "Some earlier replies came from the small built-in model, which is gone."
+                f" Run {in_shell('setup')} to choose another."
+            )
 
     async def before_prompt(self) -> None:
         """Ask the questions that the user has to answer before the next prompt."""
@@ -158,9 +157,9 @@ class Dialogue:
         if result is None:
             raise UsageError("Nothing to retry yet.")
         if not result.complete:
-            self._fail(why_broken(result))
-        elif result.stop_reason == "max_tokens":
-            self._out.notice("the reply reached its limit; say “go on” for the rest")
+            self.fail(why_broken(result))
+        elif note := cut_off(result):
+            self._out.notice(note)
         if result.text and result.message_id is None and not self._chat.is_private:
             self._out.notice("the reply was not stored: your message was deleted meanwhile")
 
@@ -178,14 +177,14 @@ class Dialogue:
                 raise
             self._out.notice(self._interrupted_words())
         except ConstructError as error:
-            self._fail(str(error))
+            self.fail(str(error))
         except Exception as error:  # a bug in one command must not end the chat
             if isinstance(error, BrokenPipeError) and not self._out.interactive:
                 raise  # nobody reads the output any more
             # Without the message: it may hold the user's words.
             where = "".join(traceback.format_tb(error.__traceback__))
             log.error("a line failed: %s\n%s", type(error).__name__, where)  # noqa: TRY400
-            self._fail(
+            self.fail(
                 f"Something in Construct went wrong ({type(error).__name__})."
                 " Nothing stored is lost. Please report it."
             )
@@ -200,7 +199,8 @@ class Dialogue:
             return "interrupted before the reply began; /retry asks again"
         return "interrupted"
 
-    def _fail(self, text: str) -> None:
+    def fail(self, text: str) -> None:
+        """Show an error, with the commands as they are typed here, and take note of it."""
         self.failed = True
         text = _COMMAND_LINE.sub(self._as_slash_command, text)
         self._out.error(_ONLY_IN_A_SHELL.sub("", text))

@@ -1,8 +1,6 @@
 """A chat line by line: for piped input and for terminals that only print (TERM=dumb)."""
 
 import asyncio
-import codecs
-import os
 import sys
 import threading
 from collections import deque
@@ -14,10 +12,12 @@ from construct.chat.chat import Chat
 from construct.chat.dialogue import Dialogue
 from construct.chat.leaving import finish_memory, on_signals
 from construct.chat.plain import DumbTerminalOutput, PlainOutput, write
-from construct.errors import ExitStatus
+from construct.errors import ConstructError, ExitStatus
 from construct.operations.opening import Opening
+from construct.pipes import WaitingFile, utf8_text
 from construct.text import is_blank
 from construct.views.greeting import greeting
+from construct.views.reply import notebook_answers
 
 _CHUNK = 1 << 16
 _LINES_AHEAD = 64
@@ -49,6 +49,8 @@ def _run(chatting: Coroutine[None, None, int]) -> int:
 async def _piped(opening: Opening, *, runs_commands: bool) -> int:
     out = PlainOutput()
     chat = Chat(opening, complain=out.error)
+    if opening.models.is_notebook and opening.settings.provider == "auto":
+        out.error(notebook_answers())
     dialogue = Dialogue(chat, out, runs_commands=runs_commands)
     await _answer_all(chat, dialogue, TypedLines(sys.stdin.fileno()), chat.finish)
     return ExitStatus.FAILED if dialogue.failed else ExitStatus.OK
@@ -76,7 +78,7 @@ async def _on_dumb_terminal(opening: Opening) -> int:
 async def _answer_all(
     chat: Chat,
     dialogue: Dialogue,
-    lines: AsyncIterator[str],
+    lines: AsyncIterator[bytes],
     finish: Callable[[], Awaitable[object]],
     *,
     prompt: str = "",
@@ -86,8 +88,13 @@ async def _answer_all(
         await dialogue.show_last_exchange()
         await dialogue.before_prompt()
         write(prompt)
-        async for line in lines:
-            if not is_blank(line) and not await dialogue.run_line(line):
+        async for number, line in _numbered(lines):
+            try:
+                text = utf8_text(line, f"Line {number} of standard input")
+            except ConstructError as error:
+                dialogue.fail(str(error))
+                continue
+            if not is_blank(text) and not await dialogue.run_line(text):
                 break
             write(prompt)
         await finish()
@@ -95,8 +102,15 @@ async def _answer_all(
         await chat.close()
 
 
-class TypedLines(AsyncIterator[str]):
-    """Lines as they arrive, without line ends and with broken UTF-8 replaced.
+async def _numbered(lines: AsyncIterator[bytes]) -> AsyncIterator[tuple[int, bytes]]:
+    number = 0
+    async for line in lines:
+        number += 1
+        yield number, line
+
+
+class TypedLines(AsyncIterator[bytes]):
+    """Lines as they arrive, undecoded and without line ends.
 
     Waiting for one may be cancelled; the next call waits for the same line. A thread reads
     the descriptor directly. The program can exit while it waits, which it could not if the
@@ -104,18 +118,18 @@ class TypedLines(AsyncIterator[str]):
     """
 
     def __init__(self, descriptor: int) -> None:
-        self._lines: asyncio.Queue[str | None] = asyncio.Queue()
-        self._early: deque[str] = deque()
+        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._early: deque[bytes] = deque()
         self._room = threading.Semaphore(_LINES_AHEAD)
         loop = asyncio.get_running_loop()
 
-        def put(line: str | None) -> None:
+        def put(line: bytes | None) -> None:
             loop.call_soon_threadsafe(self._lines.put_nowait, line)
 
         reading = (descriptor, put, self._room)
         threading.Thread(target=_read, args=reading, name="stdin", daemon=True).start()
 
-    async def __anext__(self) -> str:
+    async def __anext__(self) -> bytes:
         return self._early.popleft() if self._early else self._taken(await self._lines.get())
 
     async def typed_from_now(self) -> str:
@@ -126,10 +140,10 @@ class TypedLines(AsyncIterator[str]):
         with suppress(StopAsyncIteration):
             while not self._lines.empty():
                 self._early.append(self._taken(self._lines.get_nowait()))
-            return self._taken(await self._lines.get())
+            return self._taken(await self._lines.get()).decode("utf-8", "replace")
         return ""
 
-    def _taken(self, line: str | None) -> str:
+    def _taken(self, line: bytes | None) -> bytes:
         if line is None:
             self._lines.put_nowait(None)  # the end stays the end
             raise StopAsyncIteration
@@ -137,17 +151,16 @@ class TypedLines(AsyncIterator[str]):
         return line
 
 
-def _read(descriptor: int, put: Callable[[str | None], None], room: threading.Semaphore) -> None:
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    rest = ""
+def _read(descriptor: int, put: Callable[[bytes | None], None], room: threading.Semaphore) -> None:
+    rest = b""
     with suppress(RuntimeError):  # the loop is closed
         with suppress(OSError):  # the terminal is gone
-            while chunk := os.read(descriptor, _CHUNK):
-                *whole, rest = (rest + decoder.decode(chunk)).split("\n")
+            file = WaitingFile(descriptor, "r")
+            while chunk := file.read(_CHUNK):
+                *whole, rest = (rest + chunk).split(b"\n")
                 for line in whole:
                     room.acquire()
-                    put(line.removesuffix("\r"))
-        rest += decoder.decode(b"", final=True)
+                    put(line.removesuffix(b"\r"))
         if rest:
             put(rest)
         put(None)

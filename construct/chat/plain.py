@@ -58,6 +58,10 @@ class PlainOutput(Output):
         sys.stdout.flush()
         print(printable(text), file=sys.stderr, flush=True)
 
+    def notice(self, text: str) -> None:
+        """Print a line about something that happened, on standard error."""
+        self.error(text)
+
     def replay(self, messages: Sequence["Message"], clock: Clock) -> None:
         """Print earlier messages."""
         from construct.views.console import PLAIN_WIDTH

@@ -10,6 +10,7 @@ from construct.cli.memory import ChangeableId
 from construct.cli.options import Json, environment, examples, refuse_json_before
 from construct.cli.streams import print_json, show
 from construct.errors import UsageError
+from construct.program import in_shell
 from construct.references import parse_reference
 from construct.vocabulary import Settled
 
@@ -66,7 +67,7 @@ def bare(
             return
         items = operation(ctx)
     print_json(agenda_json(items)) if as_json else show(
-        agenda_view(items, compact="`construct compact`")
+        agenda_view(items, compact=in_shell("compact"))
     )
 
 

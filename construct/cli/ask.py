@@ -19,7 +19,7 @@ from construct.operations.opening import open_chat
 from construct.responders import on_record
 from construct.text import PrintableStream, as_pasted, is_blank, storable
 from construct.turn import Event, Noticed
-from construct.views.reply import reply_json, why_broken
+from construct.views.reply import cut_off, notebook_answers, reply_json, why_broken
 
 if TYPE_CHECKING:
     from construct.attachments import Attachment
@@ -55,6 +55,8 @@ def ask(
     opening = open_chat(env.settings, conversation, new=new, model=model, private=False)
     with env.context() as ctx:
         conversation_id = opening.conversation_id or create(ctx).id
+    if opening.models.is_notebook and env.settings.provider == "auto":
+        complain(notebook_answers())
     companion = Companion(env.settings, opening.models)
     return asyncio.run(
         _ask(companion, conversation_id, message, attachments, as_json=as_json, wait=wait)
@@ -97,14 +99,18 @@ async def _ask(
             elif not as_json:
                 reply.listen(event)
 
-        result = await on_record(companion).turn(conversation_id, message, listen, attachments)
+        responder = on_record(companion)
+        try:
+            result = await responder.turn(conversation_id, message, listen, attachments)
+        finally:  # after Ctrl-C too: what has arrived is kept, so all of it is shown
+            reply.end(None)
         if as_json:
             print_json(reply_json(result))
-        else:
-            reply.end(result)
         sys.stdout.flush()
         if not result.complete:
             complain(why_broken(result))
+        elif note := cut_off(result):
+            complain(note)
         if wait:
             await _finish_memory(companion, conversation_id, after_pause=after_pause)
         return ExitStatus.OK if result.complete else ExitStatus.FAILED

@@ -15,6 +15,7 @@ from construct.cli.environment import Environment
 from construct.cli.options import Json, conversation_ids, environment, examples, in_range
 from construct.cli.streams import complain, print_json, say, show
 from construct.errors import ConstructError, ExitStatus, NotConfiguredError, UsageError
+from construct.program import in_shell
 
 if TYPE_CHECKING:
     from construct.operations.context import Context
@@ -83,7 +84,7 @@ def mcp_command(
     # once is safe: nothing runs between two calls.
     signal.signal(signal.SIGINT, lambda *_: os._exit(ExitStatus.INTERRUPTED))
     if sys.stdin.isatty():
-        complain("Waiting for a client. `construct mcp --help` says how to set one up.")
+        complain(f"Waiting for a client. {in_shell('mcp --help')} says how to set one up.")
     run_server(env.reading, allowed)
 
 
@@ -195,4 +196,4 @@ def _missing_extra() -> str:
     from construct.installation import this_installation
 
     command = this_installation().with_extra("mcp")
-    return f"`construct mcp` and `construct serve` need the extra `mcp`.\nAdd it: {command}"
+    return f"{in_shell('mcp')} and {in_shell('serve')} need the extra `mcp`.\nAdd it: {command}"

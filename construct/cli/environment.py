@@ -15,6 +15,7 @@ from construct.clock import to_text
 from construct.config import SECRETS, Settings, UntrustedFile, load_settings
 from construct.env_file import answers_file, record_answer
 from construct.errors import ConstructError
+from construct.program import in_shell, program_name
 from construct.store import cycles, purge
 from construct.store.conversations import (
     current_conversation,
@@ -81,7 +82,7 @@ class Environment:
             if self.db is not None and is_empty(db):
                 complain(
                     f"Nothing is stored in {self.db}. Is the path right? "
-                    "`construct --db PATH` begins a conversation there."
+                    f"{in_shell('--db PATH')} begins a conversation there."
                 )
 
     @contextmanager
@@ -141,7 +142,7 @@ def _what_was_ignored(untrusted: UntrustedFile, config_dir: Path) -> str:
         )
     return (
         f"{ignored}, which is not trusted. "
-        "Run `construct` on a terminal to be asked, or use config.env."
+        f"Run `{program_name()}` on a terminal to be asked, or use config.env."
     )
 
 

@@ -8,10 +8,9 @@ from construct.cli.options import Json, environment
 from construct.cli.progress import complete_index, interruptible, progress_bar, working
 from construct.cli.streams import print_json, say, show
 from construct.errors import ExitStatus
+from construct.program import in_shell
 
 health = typer.Typer()
-
-_INTERRUPTED = "Stopped. The work so far is kept; run `construct reindex` to continue."
 
 
 @health.command()
@@ -38,7 +37,7 @@ def doctor(context: typer.Context, as_json: Json = False) -> int:
     """
     import asyncio
 
-    from construct.operations.doctor import check_chosen_model, check_files
+    from construct.operations.doctor import check_chosen_models, check_files
     from construct.views.doctor import checks_json, checks_text, checks_view
 
     env = environment(context)
@@ -46,7 +45,7 @@ def doctor(context: typer.Context, as_json: Json = False) -> int:
         complete_index(db)
         with working("checking, and asking the model…"):
             checks = check_files(db, env.settings)
-            checks += asyncio.run(check_chosen_model(env.settings))
+            checks += asyncio.run(check_chosen_models(env.settings))
     if as_json:
         print_json(checks_json(checks))
     elif sys.stdout.isatty():
@@ -68,7 +67,7 @@ def reindex(context: typer.Context, as_json: Json = False) -> None:
     from construct.operations.indexing import reindex as make_searchable
     from construct.views.doctor import reindexed_json, reindexed_lines
 
-    with environment(context).context() as ctx, interruptible(lambda: _INTERRUPTED):
+    with environment(context).context() as ctx, interruptible(_interrupted):
         entered = complete_index(ctx.db)
         with progress_bar() as advance:
             done = make_searchable(ctx, entered, advance)
@@ -77,3 +76,7 @@ def reindex(context: typer.Context, as_json: Json = False) -> None:
         return
     for line in reindexed_lines(done):
         say(line)
+
+
+def _interrupted() -> str:
+    return f"Stopped. The work so far is kept; run {in_shell('reindex')} to continue."

@@ -16,6 +16,7 @@ from construct.cli.options import (
 )
 from construct.cli.streams import complain, confirmed, print_json, say, show
 from construct.clock import Clock
+from construct.program import in_shell
 from construct.references import parse_reference
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def list_memory(
     if as_json:
         print_json(views.memory_list_json(newest, clock))
     elif not newest:
-        say(views.nothing_listed(everything, compact="`construct compact`"))
+        say(views.nothing_listed(everything, compact=in_shell("compact")))
     elif for_people:
         rest = "Pass a larger --limit to see them."
         show(views.memory_list_view(everything, shown=newest, rest=rest))
@@ -124,7 +125,7 @@ def profile(context: typer.Context, as_json: Json = False) -> None:
     if as_json:
         print_json(profile_json(subjects, clock))
     elif not subjects:
-        say(nothing_known(everything, compact="`construct compact`"))
+        say(nothing_known(everything, compact=in_shell("compact")))
     else:
         show(profile_view(subjects, clock.today()))
 
@@ -175,7 +176,7 @@ def search(
         if option in query:
             complain(
                 f"{option} was searched for as a word: "
-                "`construct memory search` has no such option."
+                f"{in_shell('memory search')} has no such option."
             )
     with environment(context).reading() as ctx:
         complete_index_briefly(ctx.db)
@@ -231,7 +232,7 @@ def why(
     with env.reading() as ctx:
         if reference == "last":
             reply = provenance.why_last(ctx)
-            full_command = "`construct memory context --full`"
+            full_command = in_shell("memory context --full")
             view = views.why_last_view(reply, clock, full_command=full_command)
             data = views.why_last_json(reply, clock)
         else:
@@ -300,7 +301,7 @@ def edit(
         word = forbidden_word(ctx, text)  # first: nothing is stored if the rules cannot be read
         edited = operation(ctx, parse_reference(reference), text)
     if edited.lost and not as_json:
-        complain(lost_words(edited.lost, "`construct undo`"))
+        complain(lost_words(edited.lost, in_shell("undo")))
     if word is not None and not as_json:
         complain(forbidden_view(word))
     _print_one(edited.observation, env.settings.clock, as_json, before=f"{edited.observation.id}  ")

@@ -19,10 +19,10 @@ from construct.operations import status as operation
 from construct.operations.context import Context
 from construct.operations.learning import CompactResult
 from construct.operations.status import Status
+from construct.program import in_shell
 
 T = TypeVar("T")
 
-_COMPACT = "`construct compact`"
 _UPDATE_SECONDS = 0.5
 _INTERRUPTED = "Stopped. What was observed is kept; run the same command to continue."
 
@@ -34,7 +34,7 @@ def status(env: Environment, *, as_json: bool) -> None:
     with env.reading() as ctx:
         current = _status(ctx)
         imported = 0 if as_json else operation.count_unobserved(ctx)
-    view = status_view(current, imported=imported, compact=_COMPACT)
+    view = status_view(current, imported=imported, compact=in_shell("compact"))
     print_json(status_json(current)) if as_json else show(view)
 
 
@@ -60,7 +60,9 @@ def watch_status(env: Environment) -> None:
 
         def panel() -> Group:
             current = _status(ctx.at_current())
-            return Group(status_view(current, imported=imported, compact=_COMPACT), last_line)
+            return Group(
+                status_view(current, imported=imported, compact=in_shell("compact")), last_line
+            )
 
         theme = theme_on(sys.stdout, env.settings.theme, os.environ)
         live = Live(panel(), console=to_console(sys.stdout, theme), auto_refresh=False)
@@ -174,7 +176,7 @@ def undo(env: Environment, *, yes: bool, as_json: bool) -> None:
                 complain("Nothing was taken back.")
                 return
         done = forgetting.undo(ctx, plan)
-    view = undone_view(done, env.settings.clock.today(), compact=_COMPACT)
+    view = undone_view(done, env.settings.clock.today(), compact=in_shell("compact"))
     print_json(undone_json(done)) if as_json else show(view)
 
 

@@ -12,6 +12,7 @@ import typer
 from construct.cli.environment import Environment
 from construct.config import load_settings, model_name
 from construct.errors import ConstructError, UsageError
+from construct.program import in_shell, program_name
 from construct.store.conversations import list_conversations
 from construct.store.database import open_database
 from construct.store.observations import unsuperseded
@@ -41,7 +42,7 @@ def _model(name: str | None) -> str | None:
         return None if name is None else model_name(name)
     except ValueError as error:
         raise UsageError(
-            f"--model {name!r}: {error}.\n`construct doctor` names the model in use."
+            f"--model {name!r}: {error}.\n{in_shell('doctor')} names the model in use."
         ) from error
 
 
@@ -125,7 +126,7 @@ def refuse_json_before(context: typer.Context, as_json: bool) -> None:
     """Raise UsageError if `--json` stands before the name of a subcommand."""
     if as_json:
         raise UsageError(
-            f"--json goes after the command: construct {context.info_name}"
+            f"--json goes after the command: {program_name()} {context.info_name}"
             f" {context.invoked_subcommand} --json"
         )
 

@@ -10,6 +10,7 @@ from types import FrameType
 
 from construct.cli.streams import complain
 from construct.errors import StoppedError
+from construct.program import in_shell
 from construct.store import search_index
 from construct.views.words import counted
 
@@ -120,7 +121,7 @@ def complete_index_briefly(db: sqlite3.Connection) -> None:
     search_index.complete(db, seconds=_INDEX_SECONDS)
     if left := search_index.count_missing(db):
         messages = counted(left, "imported message")
-        complain(f"Not searched yet: {messages}. `construct reindex` adds them.")
+        complain(f"Not searched yet: {messages}. {in_shell('reindex')} adds them.")
 
 
 @contextmanager

@@ -5,12 +5,14 @@ import sqlite3
 import sys
 from collections.abc import Mapping, Sequence
 from copy import copy
-from io import TextIOWrapper
+from io import FileIO, TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from construct.cli.streams import complain, discard
 from construct.errors import ConstructError, ExitStatus, StoppedError
+from construct.pipes import waiting_stream
+from construct.program import program_name
 
 if TYPE_CHECKING:
     from typer import Typer
@@ -49,11 +51,17 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _open_streams() -> None:
-    """Replace closed standard streams; print `?` for characters that cannot be encoded."""
+    """Replace closed standard streams, and let the others wait for readers and writers.
+
+    Output prints `?` for characters that cannot be encoded.
+    """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
+        stream = getattr(sys, name)
+        if stream is None:
             stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115, PTH123 - stays open
             setattr(sys, name, stream)
+        elif isinstance(getattr(getattr(stream, "buffer", None), "raw", None), FileIO):
+            setattr(sys, name, waiting_stream(stream, mode))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -115,7 +123,7 @@ def _with_typer(app: "Typer", arguments: Sequence[str]) -> int:
     words = arguments[2:] if arguments[:1] == ["--db"] else arguments
     small_app = _with_one_command(app, words)
     try:
-        status = small_app(args=list(arguments), prog_name="construct", standalone_mode=False)
+        status = small_app(args=list(arguments), prog_name=program_name(), standalone_mode=False)
     except TyperException as error:
         path, command = _called_command(app, arguments)
         message = error.format_message()
@@ -163,12 +171,12 @@ def _with_one_command(app: "Typer", words: Sequence[str]) -> "Typer":
 
 def _option_order(message: str, path: str, options: Mapping[str, str]) -> str | None:
     """Return what is wrong if an unknown option is only on the wrong side of the command."""
-    name = path.removeprefix("construct").strip()
+    name = path.removeprefix(program_name()).strip()
     option = message.removeprefix(_NO_SUCH_OPTION).partition(" ")[0]
     if not name or not message.startswith(_NO_SUCH_OPTION):
         return None
     if option in _BEFORE_THE_COMMAND:
-        return f"{option} goes before the command: construct {option} PATH {name}"
+        return f"{option} goes before the command: {program_name()} {option} PATH {name}"
     if option in options:  # the command has it, so it was typed before the command
         return f"{option} goes after the command: {path} {options[option]}"
     return None
@@ -181,7 +189,7 @@ def _in_a_group(app: "Typer", message: str) -> str | None:
     word = message.removeprefix(_NO_SUCH_COMMAND).split("'")[1]
     for name, group in getattr(get_command(app), "commands", {}).items():
         if word in getattr(group, "commands", {}):
-            return f"No such command '{word}'. Did you mean 'construct {name} {word}'?"
+            return f"No such command '{word}'. Did you mean '{program_name()} {name} {word}'?"
     return None
 
 
@@ -192,7 +200,7 @@ def _called_command(app: "Typer", arguments: Sequence[str]) -> tuple[str, Any]:
     """
     from typer.main import get_command
 
-    path, command = "construct", get_command(app)
+    path, command = program_name(), get_command(app)
     for word in arguments:
         subcommands = getattr(command, "commands", {})
         if word in subcommands:

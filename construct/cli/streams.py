@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TextIO
 
 from construct.errors import UsageError
+from construct.pipes import utf8_text
 from construct.text import printable
 
 if TYPE_CHECKING:
@@ -76,7 +77,10 @@ def print_json(data: Any) -> None:
 
 
 def standard_input() -> str | None:
-    """Return piped or redirected input; None if there is none."""
+    """Return piped or redirected input; None if there is none.
+
+    Raises ConstructError if it is not UTF-8.
+    """
     import stat
 
     if sys.stdin.isatty():
@@ -84,7 +88,7 @@ def standard_input() -> str | None:
     mode = os.fstat(sys.stdin.fileno()).st_mode
     if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)):
         return None
-    return sys.stdin.buffer.read().decode("utf-8", "replace")
+    return utf8_text(sys.stdin.buffer.read(), "Standard input")
 
 
 def confirmed(question: str) -> bool:

@@ -3,15 +3,11 @@
 from typing import TYPE_CHECKING, NoReturn
 
 from construct.errors import NotConfiguredError
+from construct.program import in_shell
 from construct.vocabulary import AttachmentKind
 
 if TYPE_CHECKING:
     from construct.llm.types import ReplyStream, Request, WorkReply, WorkRequest
-
-NO_MODEL = (
-    "No model is configured. Run `construct setup` to choose one, or set ANTHROPIC_API_KEY,\n"
-    "or ANTHROPIC_BASE_URL to a server that speaks the Messages API."
-)
 
 
 class Notebook:
@@ -35,4 +31,8 @@ class Notebook:
 
     @staticmethod
     def _refuse() -> NoReturn:
-        raise NotConfiguredError(NO_MODEL)
+        raise NotConfiguredError(
+            f"No model is configured. Run {in_shell('setup')} to choose one, or set"
+            " ANTHROPIC_API_KEY,\n"
+            "or ANTHROPIC_BASE_URL to a server that speaks the Messages API."
+        )

@@ -18,6 +18,7 @@ from construct.llm.capable import FEWEST_PARAMETERS, is_capable
 from construct.llm.catalog import LOCAL_PREFIX, is_known, main_model, worker_model
 from construct.llm.notebook import Notebook
 from construct.llm.servers.types import SERVER, FoundModel
+from construct.program import in_shell
 from construct.text import shorten
 from construct.vocabulary import EXTRACTIVE, AttachmentKind, Provider
 
@@ -126,7 +127,7 @@ def choose_models(settings: Settings) -> Models:
     if default is Provider.ANTHROPIC and not settings.has_credentials:
         raise NotConfiguredError(
             "CONSTRUCT_PROVIDER is anthropic, but there are no credentials.\n"
-            "Run `construct setup`, or set ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL."
+            f"Run {in_shell('setup')}, or set ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL."
         )
     provider = named_provider(settings)
     if provider is Provider.NOTEBOOK:
@@ -191,7 +192,7 @@ def _server_model(settings: Settings, name: str | None, setting: str) -> _Chosen
         other = f"set {setting} to another" if setting == _WORKER else "name another"
         raise NotConfiguredError(
             f"{wanted} needs credentials.\n"
-            f"Run `construct setup`, set ANTHROPIC_API_KEY, or {other} model."
+            f"Run {in_shell('setup')}, set ANTHROPIC_API_KEY, or {other} model."
         )
     _check_url(settings.base_url)
     if _is_anthropics(settings.base_url):
@@ -265,7 +266,7 @@ def _local_model(settings: Settings, context_window: int | None = None) -> "Loca
     if settings.local_model is None:
         raise NotConfiguredError(
             "No local model is set. Set CONSTRUCT_LOCAL_MODEL to a GGUF file, or run"
-            " `construct setup` to use a model server."
+            f" {in_shell('setup')} to use a model server."
         )
     if find_spec("xllamacpp") is None:
         raise NotConfiguredError(

@@ -19,6 +19,7 @@ from construct.language.wordlists import MONTHS
 from construct.language.words import normal_form, tokens, words
 from construct.memory.promotion import promote
 from construct.memory.shown.lines import line_tokens
+from construct.program import in_shell
 from construct.store import cycles, observations, provenance
 from construct.store.database import transaction
 from construct.store.records import Observation
@@ -164,7 +165,7 @@ def in_force(db: sqlite3.Connection, observation_id: int) -> Observation:
         )
     raise ConstructError(
         f"Observation {observation_id} is no longer active: it was undone or dropped.\n"
-        "`construct memory list` shows those that are."
+        f"{in_shell('memory list')} shows those that are."
     )
 
 

@@ -16,6 +16,7 @@ from construct.memory import corrections
 from construct.memory.agenda import AgendaItem, agenda_items
 from construct.operations.context import Context
 from construct.operations.memory import correctable
+from construct.program import in_shell
 from construct.references import Reference
 from construct.store.agenda import dated_notes, origin, revised_at
 from construct.store.conversations import get_watermarks
@@ -86,7 +87,7 @@ def agenda_item(ctx: Context, reference: Reference) -> AgendaItem:
     is_settled = settled_by(ctx.db, wanted.cycle_id) is not None
     why = "is already marked as done or cancelled" if is_settled else "is not on the agenda"
     raise NotFoundError(
-        f"Observation {wanted.id} {why}.\n`construct agenda` shows what is on the agenda."
+        f"Observation {wanted.id} {why}.\n{in_shell('agenda')} shows what is on the agenda."
     )
 
 

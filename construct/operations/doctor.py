@@ -1,17 +1,20 @@
 """`construct doctor`: check that everything works, and say what to do where it does not."""
 
+import asyncio
 import shlex
 import sqlite3
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from construct.config import Settings
 from construct.errors import ConstructError
-from construct.llm.providers import choose_models, named_provider
+from construct.llm.providers import Models, choose_models
 from construct.llm.types import ChatMessage, Model, Request, Text
-from construct.memory.recall.indexing import OTHER_MODEL, is_for_another_model
+from construct.memory.recall.indexing import by_another_model, is_for_another_model
 from construct.memory.recall.meaning import meaning_for
 from construct.operations.indexing import by_words_alone, working_meaning
+from construct.program import in_shell
 from construct.store.attachments import attachment_violations
 from construct.store.copy_before_migration import find_copy_before_migration
 from construct.store.invariants import (
@@ -25,6 +28,8 @@ from construct.store.vectors import count_without
 from construct.user_rules import read_rules
 from construct.vocabulary import Provider
 
+_MODEL_SECONDS = 8.0
+"""The longest that a server is waited for, to find its models and to get a word from one."""
 _MAX_PROBLEMS = 5
 """How many problems of one kind are listed."""
 
@@ -39,13 +44,12 @@ class Check:
 
 
 def check_files(db: sqlite3.Connection, settings: Settings) -> list[Check]:
-    """Check settings, credentials, the database and search.
+    """Check settings, the database and search.
 
     Takes the settings, because there is no context if CONSTRUCT_SEMANTIC_MODEL is wrong.
     """
     return [
         _settings(settings),
-        _credentials(settings),
         *_database(db),
         *_erasure(db),
         *_copy_before_migration(settings),
@@ -53,18 +57,41 @@ def check_files(db: sqlite3.Connection, settings: Settings) -> list[Check]:
     ]
 
 
-async def check_chosen_model(settings: Settings) -> list[Check]:
-    """Check whether the main model that was set up answers; return nothing if there is none."""
-    if named_provider(settings) is Provider.NOTEBOOK or not _credentials(settings).ok:
-        return []
-    models = choose_models(settings)
+async def check_chosen_models(settings: Settings) -> list[Check]:
+    """Check the models that the settings ask for, as `check_models` does."""
+    began = time.monotonic()
     try:
-        return [await check_model(models.main)]
+        models = choose_models(settings)
+    except ConstructError as error:
+        return [Check("credentials", False, str(error).replace("\n", " "))]
+    try:
+        return await check_models(settings, models, _MODEL_SECONDS - (time.monotonic() - began))
     finally:
         await models.close()
 
 
-async def check_model(model: Model) -> Check:
+async def check_models(
+    settings: Settings, models: Models, seconds: float = _MODEL_SECONDS
+) -> list[Check]:
+    """Check the credentials, and whether the main model answers.
+
+    A server has so many seconds for a word; a model in this process takes as long as it does.
+    """
+    credentials = _credentials(settings, models)
+    if models.is_notebook:
+        return [credentials]
+    try:
+        async with asyncio.timeout(seconds if models.provider is Provider.ANTHROPIC else None):
+            return [credentials, await _answer(models.main)]
+    except TimeoutError:
+        detail = (
+            f"{models.main.name} did not answer within {_MODEL_SECONDS:.0f} seconds. If its"
+            " server is still loading it, try again in a minute."
+        )
+        return [credentials, Check("model", False, detail)]
+
+
+async def _answer(model: Model) -> Check:
     """Check whether a model answers."""
     stream = model.stream(Request((), (ChatMessage("user", (Text("Say ok."),)),), max_tokens=16))
     try:
@@ -91,14 +118,10 @@ def _settings(settings: Settings) -> Check:
     )
 
 
-def _credentials(settings: Settings) -> Check:
-    try:
-        models = choose_models(settings)
-    except ConstructError as error:
-        return Check("credentials", False, str(error).replace("\n", " "))
+def _credentials(settings: Settings, models: Models) -> Check:
     worker = f"memory worker {models.worker_name}"
     if models.is_notebook:
-        hint = "no model replies, only the notebook. Run `construct setup` to choose one"
+        hint = f"no model replies, only the notebook. Run {in_shell('setup')} to choose one"
         return Check("credentials", True, f"{hint}; {worker}")
     detail = f"main model {models.main.name}, {worker}"
     if settings.is_address_from_env_file:
@@ -132,7 +155,7 @@ def _erasure(db: sqlite3.Connection) -> list[Check]:
         return []
     detail = (
         "what was deleted is still in the file: another program is using the file, or the disk "
-        "is full. Close that program or make room, then run `construct doctor` again."
+        f"is full. Close that program or make room, then run {in_shell('doctor')} again."
     )
     return [Check("deleted", False, detail)]
 
@@ -160,12 +183,12 @@ def _meaning(db: sqlite3.Connection, settings: Settings) -> Check:
             return Check("meaning", True, by_words_alone())
         model = working_meaning(settings).embedder.name
         if is_for_another_model(db, model):
-            return Check("meaning", True, OTHER_MODEL)
+            return Check("meaning", True, by_another_model())
         missing = count_without(db, model)
     except ConstructError as error:
         return Check("meaning", False, str(error).replace("\n", " "))
     state = "every entry has its vector"
     if missing:
         entries = "1 entry has" if missing == 1 else f"{missing:,} entries have"
-        state = f"{entries} no vector yet: `construct reindex` adds what is missing"
+        state = f"{entries} no vector yet: {in_shell('reindex')} adds what is missing"
     return Check("meaning", True, f"search uses words and meaning; {state}")

@@ -17,6 +17,7 @@ from construct.memory.cycles.situation import is_over_limit, spent_today
 from construct.memory.learning.observer import batch_tokens
 from construct.memory.learning.reflection_checks import Reflection
 from construct.operations.context import Context
+from construct.program import in_shell
 from construct.store import backlog, cycles
 from construct.store.backlog import Backlog
 from construct.store.database import transaction
@@ -169,7 +170,8 @@ async def _step(companion: Companion, conversation_id: int, when_spent: str) -> 
     messages = unobserved_before - await store.call(backlog.count_unobserved, conversation_id)
     if not messages:
         return Observed(
-            stopped=f"conversation {conversation_id} could not be observed. Run `construct doctor`"
+            stopped=f"conversation {conversation_id} could not be observed."
+            f" Run {in_shell('doctor')}"
         )
     fallback = None
     if model is not None:

@@ -8,6 +8,7 @@ from construct.memory.shown.forks import descent
 from construct.notebook import quoted_messages, with_text
 from construct.operations.context import Context
 from construct.operations.memory import StoredMemory, show
+from construct.program import in_shell
 from construct.references import Reference
 from construct.store import observations, provenance
 from construct.store.attachments import attachments_of
@@ -107,7 +108,7 @@ def why_last(ctx: Context) -> ReplyTrace:
     if context is None:
         raise NotFoundError(
             f"What the model was given for the last reply (message:{reply_id}) was not recorded.\n"
-            "If a model replies, `construct memory context` shows what it would be given now."
+            f"If a model replies, {in_shell('memory context')} shows what it would be given now."
         )
     shown_now = shown_ids(ctx.db, reply.conversation_id) if context.lines else ()
     shown = observations.observations(ctx.db, shown_now)

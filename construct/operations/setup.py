@@ -20,6 +20,7 @@ from construct.llm.notebook import Notebook
 from construct.llm.providers import Models, choose_models, named_provider
 from construct.llm.servers.types import ANTHROPIC, GGUF, FoundModel, models_named
 from construct.llm.types import ChatMessage, Request, Text
+from construct.program import in_shell
 from construct.store.database import make_folder
 from construct.vocabulary import Provider
 
@@ -153,7 +154,7 @@ def choose_server(url: str, model: str | None = None, key: str | None = None) ->
             raise ConstructError(
                 f"{url} cannot be reached, or lists no models.\n"
                 "Check the address and the key, or name a model too: "
-                "`construct setup --server URL --use MODEL`."
+                f"{in_shell('setup --server URL --use MODEL')}."
             )
         model = listed[0].name
     else:
@@ -208,8 +209,8 @@ def choose_named(
         return _choose_on_same_server(settings, name)
     raise UsageError(
         f"No model {name} was found on this machine.\n"
-        "`construct models` lists the available ones. Name a server elsewhere with --server URL; "
-        "Claude needs a key: --key -"
+        f"{in_shell('models')} lists the available ones. Name a server elsewhere with "
+        "--server URL; Claude needs a key: --key -"
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from construct.errors import NotFoundError
+from construct.program import in_shell
 from construct.store.records import Message, StoredAttachment
 from construct.store.sql import ID_LIST, first, insert, json_ids, new_uid, scalar, select
 
@@ -76,7 +77,7 @@ def get_attachment(db: sqlite3.Connection, attachment_id: int) -> StoredAttachme
     if attachment is None:
         raise NotFoundError(
             f"There is no attachment {attachment_id}.\n"
-            "`construct conversations show` with a conversation's id shows its attachments."
+            f"{in_shell('conversations show')} with a conversation's id shows its attachments."
         )
     return attachment
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from construct.errors import NotFoundError
+from construct.program import in_shell
 from construct.store.records import Conversation, Watermarks
 from construct.store.sql import column, columns, exists, first, insert, new_uid, scalar, select
 from construct.text import shorten
@@ -31,7 +32,7 @@ def get_conversation(db: sqlite3.Connection, conversation_id: int) -> Conversati
     if conversation is None:
         raise NotFoundError(
             f"There is no conversation {conversation_id}.\n"
-            "`construct conversations list` shows them."
+            f"{in_shell('conversations list')} shows them."
         )
     return conversation
 

@@ -5,6 +5,7 @@ import sqlite3
 from pathlib import Path
 
 from construct.errors import ConstructError, DatabaseUnusableError, NewerDatabaseError
+from construct.program import in_shell
 
 _MIN_FREE_BYTES = 1 << 16
 """With less free space SQLite cannot start, and reports an I/O error."""
@@ -36,11 +37,11 @@ def explain(error: sqlite3.Error, path: Path | str) -> ConstructError:
     if name.startswith("SQLITE_IOERR"):
         return ConstructError(
             f"Reading or writing the database {path} failed ({text}).\n"
-            "Check the disk, then run `construct doctor`."
+            f"Check the disk, then run {in_shell('doctor')}."
         )
     return DatabaseUnusableError(
         f"The database {path} cannot be used: {text}.\n"
-        "Run `construct doctor`, or name another file with --db."
+        f"Run {in_shell('doctor')}, or name another file with --db."
     )
 
 

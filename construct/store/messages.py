@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from construct import tokens
 from construct.errors import NotFoundError
+from construct.program import in_shell
 from construct.store.attachments import NewAttachment, add_attachments
 from construct.store.conversations import get_conversation
 from construct.store.records import (
@@ -194,7 +195,7 @@ def get_message(db: sqlite3.Connection, message_id: int) -> Message:
     message = first(db, Message, "messages WHERE id = ?", (message_id,))
     if message is None:
         raise NotFoundError(
-            f"There is no message {message_id}.\n`construct memory search` finds messages."
+            f"There is no message {message_id}.\n{in_shell('memory search')} finds messages."
         )
     return message
 

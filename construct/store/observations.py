@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from construct.errors import NotFoundError
+from construct.program import in_shell
 from construct.store.forbidden import is_forbidden
 from construct.store.records import Descent, Observation
 from construct.store.sql import (
@@ -63,7 +64,7 @@ def observation(db: sqlite3.Connection, observation_id: int) -> Observation:
     record = first(db, Observation, "observations WHERE id = ?", (observation_id,))
     if record is None:
         raise NotFoundError(
-            f"There is no observation {observation_id}.\n`construct memory list` shows the ids."
+            f"There is no observation {observation_id}.\n{in_shell('memory list')} shows the ids."
         )
     return record
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import date
 
 from construct.memory.agenda import AgendaItem, day_words, due_words
+from construct.program import program_name
 from construct.text import one_line
 from construct.vocabulary import AgendaState
 
@@ -16,7 +17,7 @@ def brief_lines(items: Sequence[AgendaItem], today: date) -> list[str]:
     if len(lines) <= _MAX_LINES:
         return lines
     kept = lines[: _MAX_LINES - 1]
-    return [*kept, f"{len(lines) - len(kept)} more: construct agenda"]
+    return [*kept, f"{len(lines) - len(kept)} more: {program_name()} agenda"]
 
 
 def _line(item: AgendaItem, today: date) -> str:

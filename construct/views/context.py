@@ -21,6 +21,7 @@ from construct.memory.shown.context import (
     tool_tokens,
 )
 from construct.operations.status import NextRequest
+from construct.program import in_shell
 from construct.text import one_line, printable, shorten
 from construct.views.widgets import AccentBar, grid
 from construct.views.words import counted, percent
@@ -54,7 +55,7 @@ def context_view(
     if upcoming.model == Provider.NOTEBOOK:
         return Text(
             "The notebook replies, so your message is sent to no model for its reply."
-            " Run `construct setup` to choose one."
+            f" Run {in_shell('setup')} to choose one."
         )
     request = upcoming.request
     sizes = request_tokens(request)

@@ -14,7 +14,7 @@ from construct.memory.forgetting import Deleted
 from construct.operations.conversations import DeletionPreview, Transcript
 from construct.store.conversations import ConversationSummary
 from construct.store.records import Conversation, Message
-from construct.views.forgetting import STILL_IN_FILE
+from construct.views.forgetting import still_in_file
 from construct.views.provenance import attachment_json
 from construct.views.widgets import grid
 from construct.views.words import LEFT_OUT_WORDS, ago, counted, when
@@ -140,7 +140,7 @@ def deleted_text(deleted: Deleted) -> str:
         f"{counted(deleted.messages, 'message')}, {counted(deleted.observations, 'observation')} "
         f"and {counted(deleted.memories, 'memory')}"
     )
-    pending = STILL_IN_FILE if deleted.pending_erasure else ""
+    pending = still_in_file() if deleted.pending_erasure else ""
     return f"Deleted conversation {deleted.conversation}: {counts}.{pending}"
 
 

@@ -12,6 +12,7 @@ from rich.text import Text
 from construct.memory.forgetting import ForgetPlan, Forgotten
 from construct.memory.undo import Undone
 from construct.operations.forgetting import ForgetQuestion, Undo
+from construct.program import in_shell
 from construct.store.forget_requests import ForgetRequest
 from construct.store.records import Cycle, Message, Observation
 from construct.text import one_line, shorten
@@ -25,11 +26,6 @@ _MAX_LISTED = 12
 _MAX_MARKS = 4
 _QUOTE_LENGTH = 100
 _WITHHELD_QUOTE_LENGTH = 72
-STILL_IN_FILE = (
-    " What was deleted is still in the file: another program is reading the file, or the disk"
-    " is full or failing. Close that program or make room, then run `construct doctor`: it"
-    " clears out what was deleted."
-)
 UNDO_QUESTION = "Take this back?"
 _CYCLE_NAMES = {
     CycleKind.EDIT: "your edit",
@@ -61,6 +57,15 @@ _DID_UNDO = _UndoSentences(
     shown_again="You had asked for this to be forgotten. The model sees it again:",
     relations="{} removed from the graph.",
 )
+
+
+def still_in_file() -> str:
+    """Return the sentence for when deleted bytes could not be cleared yet."""
+    return (
+        " What was deleted is still in the file: another program is reading the file, or the disk"
+        f" is full or failing. Close that program or make room, then run {in_shell('doctor')}: it"
+        " clears out what was deleted."
+    )
 
 
 def forget_plan_view(plan: ForgetPlan, today: date) -> RenderableType:
@@ -99,7 +104,7 @@ def forgotten_view(forgotten: Forgotten) -> str:
     if forgotten.beside:
         text += f" Kept: {_other_observations(forgotten.beside)}."
     if forgotten.pending_erasure:
-        text += STILL_IN_FILE
+        text += still_in_file()
     return text
 
 
@@ -276,10 +281,10 @@ def _when_repeated(done: Undo, compact: str) -> str:
     if not done.learns:
         return ""
     if done.is_of_archived:
-        return "Those messages were imported: `construct observe` reads them again."
+        return f"Those messages were imported: {in_shell('observe')} reads them again."
     if not done.is_here:
         # The shell's `construct compact` works on the current conversation only.
-        from_shell = f" (`construct chat --conversation {cycle.conversation_id}`)"
+        from_shell = f" ({in_shell(f'chat --conversation {cycle.conversation_id}')})"
         compact = f"/compact there{from_shell if compact != '/compact' else ''}"
     if cycle.kind == CycleKind.OBSERVER and done.is_here:
         return f"Those messages will be read again after more talk, or when you run {compact}."

@@ -17,6 +17,7 @@ from construct.memory.graph.reading import Branch
 from construct.memory.graph.reading import Tree as GraphTree
 from construct.memory.shown.lines import SIGNS, readable_line
 from construct.operations.memory import MemoryList, StoredMemory
+from construct.program import in_shell
 from construct.store.records import Memory, Message, Observation
 from construct.text import one_line
 from construct.views.widgets import Prose, grid
@@ -75,7 +76,7 @@ def how_to_learn(memory_list: MemoryList, compact: str) -> str:
             f"CONSTRUCT_MEMORY is {memory_list.setting}, so nothing is learned. Set it to on first."
         )
     if memory_list.unobserved:
-        return "`construct observe` learns from what was imported."
+        return f"{in_shell('observe')} learns from what was imported."
     return (
         f"Messages are observed once there are enough of them. {compact} observes those of the "
         "current conversation now."

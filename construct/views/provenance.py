@@ -14,6 +14,7 @@ from construct.memory.provenance import LifeEvent, Trace, TraceNode, nodes_in_or
 from construct.memory.shown.lines import SIGNS
 from construct.operations.memory import StoredMemory
 from construct.operations.provenance import MemoryTrace, MessageTrace, ReplyTrace
+from construct.program import in_shell
 from construct.store.records import Memory, Message, Observation, StoredAttachment
 from construct.text import one_line, shorten
 from construct.views.memory import observation_json, shown_json
@@ -82,7 +83,7 @@ def attachment_json(attached: StoredAttachment) -> dict[str, Any]:
 def _attachment_lines(attachments: Iterable[StoredAttachment]) -> list[Text]:
     return [
         Text.assemble(
-            attached.line, (f"  `construct attachment {attached.id} -o FILE` saves it", "dim")
+            attached.line, (f"  {in_shell(f'attachment {attached.id} -o FILE')} saves it", "dim")
         )
         for attached in attachments
     ]

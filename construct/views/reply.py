@@ -4,7 +4,8 @@ from dataclasses import asdict
 from typing import Any
 
 from construct.errors import ContextOverflowError, with_note
-from construct.turn import TurnResult
+from construct.program import in_shell
+from construct.turn import COMPLETE_STOP_REASONS, MAX_TOKENS, TurnResult
 
 _MESSAGE_IS_KEPT = "Your message will be sent with the next one; in a chat, /drop takes it out."
 _MESSAGE_IS_LEFT_OUT = (
@@ -15,6 +16,11 @@ _MESSAGE_IS_TOO_LARGE = (
     "Until you take this message out, earlier ones may be left out of requests; "
     "in a chat, /drop takes it out."
 )
+
+
+def notebook_answers() -> str:
+    """Return the note that no model answers, though nobody chose the notebook."""
+    return f"No model is set up, so the notebook answers. {in_shell('setup')} chooses a model."
 
 
 def why_broken(result: TurnResult) -> str:
@@ -33,6 +39,9 @@ def why_broken(result: TurnResult) -> str:
     if result.stop_reason == "refusal":
         left_out = " Later requests leave your message out." if result.left_out else ""
         return f"The model declined to answer this.{left_out}\nRephrase it, or try another model."
+    if result.is_blank and result.stop_reason in COMPLETE_STOP_REASONS:
+        earlier = f" {_EARLIER_REPLY_STAYS}" if result.keeps_reply else ""
+        return f"{_blank(result)}{earlier} Ask again (in a chat, /retry), or try another model."
     what_stays = _EARLIER_REPLY_STAYS if result.keeps_reply else "What arrived is kept."
     if result.stop_reason == "model_context_window_exceeded":
         return (
@@ -41,8 +50,21 @@ def why_broken(result: TurnResult) -> str:
         )
     return (
         f"The reply broke off. {what_stays}\n"
-        "Ask again (in a chat, /retry), or run `construct doctor`."
+        f"Ask again (in a chat, /retry), or run {in_shell('doctor')}."
     )
+
+
+def _blank(result: TurnResult) -> str:
+    if result.stop_reason == MAX_TOKENS:
+        return "The reply is blank: it reached its limit before the first word."
+    return "The reply is blank."
+
+
+def cut_off(result: TurnResult) -> str | None:
+    """Return the note for a reply that ends at the model's limit, None for any other."""
+    if result.complete and result.stop_reason == MAX_TOKENS:
+        return "The reply reached its limit; ask the model to go on for the rest."
+    return None
 
 
 def reply_json(result: TurnResult) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from construct.llm.types import Model
 from construct.memory.learning.observer import fitting_wishes
 from construct.operations.rules import RulesInForce
+from construct.program import in_shell
 from construct.views.words import counted
 
 
@@ -25,7 +26,7 @@ def rules_view(in_force: RulesInForce, worker: Model | None) -> str:
             read = f"only the first {fit} of {count} lines" if fit else "none of them"
             hint = "" if fit else " Write shorter lines."
             lines.append(f"They are too long: the memory worker's model reads {read}.{hint}")
-    lines.append("`construct observe --dry-run` shows what they change.")
+    lines.append(f"{in_shell('observe --dry-run')} shows what they change.")
     return "\n".join(lines)
 
 

@@ -14,6 +14,7 @@ from rich.text import Text
 from construct.clock import Clock, from_text, gap_words
 from construct.memory.policy import REFLECT_REGARDLESS
 from construct.operations.status import Progress, Status, Watermark, Work
+from construct.program import in_shell
 from construct.store.records import Cycle
 from construct.text import one_line, shorten
 from construct.views.rules import left_out_view
@@ -121,7 +122,7 @@ def status_notes(status: Status, imported: int = 0, compact: str = "/compact") -
         yield left_out_view(work.left_out, in_shell=compact != "/compact")
     if imported:
         messages = counted(imported, "imported message")
-        yield f"Not observed yet: {messages}. `construct observe` learns from them."
+        yield f"Not observed yet: {messages}. {in_shell('observe')} learns from them."
 
 
 def watermarks_view(watermarks: Sequence[Watermark], clock: Clock) -> RenderableType:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator
 
 from construct.operations.transfer import STORING, Imported
+from construct.program import in_shell
 from construct.views.words import counted
 
 
@@ -35,7 +36,7 @@ def imported_text(imported: Imported) -> str:
 def imported_notes(imported: Imported) -> Iterator[str]:
     """Yield what the user should know or do after an import."""
     if imported.is_unobserved:
-        yield "The imported messages can be searched now. `construct observe` learns from them."
+        yield f"The imported messages can be searched now. {in_shell('observe')} learns from them."
     if imported.report.warning:
         yield imported.report.warning
 

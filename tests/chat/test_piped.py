@@ -200,14 +200,16 @@ def test_without_a_model(pipe: Pipe) -> None:
 def test_bytes_that_are_no_text(
     api: FakeApi, pipe: Pipe, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Bytes that are not UTF-8 are replaced.
+    """A line that is not UTF-8 is refused with its reason, and the next is answered.
 
     A reply's escape sequences are not printed.
     """
     api.enqueue("chat", "a\x1b[31mb\x1b]0;t\x07c")
-    assert pipe.run(b"caf\xe9\n") == 0
-    assert capfd.readouterr().out == "abc\n"
-    assert pipe.rows("SELECT content FROM messages WHERE role = 'user'") == [("caf�",)]
+    assert pipe.run(b"\xef\xbb\xbf\ncaf\xe9\ntea\n") == 1
+    out, error = capfd.readouterr()
+    assert out == "abc\n"
+    assert error.startswith("Line 2 of standard input is not UTF-8 text (byte 0xe9")
+    assert pipe.rows("SELECT content FROM messages WHERE role = 'user'") == [("tea",)]
 
 
 def test_ctrl_c_ends_it(api: FakeApi, settings: Settings) -> None:
@@ -283,11 +285,11 @@ async def test_lines_of_any_length_and_in_pieces() -> None:
     lines = TypedLines(reading)
     os.write(writing, "é".encode()[:1])
     os.write(writing, "é".encode()[1:] + b"a\nb")
-    assert await anext(lines) == "éa"
+    assert await anext(lines) == "éa".encode()
     os.write(writing, b"c\r\n" + b"x" * 70)
-    assert await anext(lines) == "bc"
+    assert await anext(lines) == b"bc"
     os.close(writing)
-    assert await anext(lines) == "x" * 70
+    assert await anext(lines) == b"x" * 70
     with pytest.raises(StopAsyncIteration):
         await anext(lines)
     os.close(reading)

@@ -4,6 +4,7 @@ import io
 import json
 import signal
 import sqlite3
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -139,14 +140,49 @@ def test_the_exit_status_says_how_the_reply_ended(
 ) -> None:
     """A broken or refused reply is 1, one that reached its length 0.
 
-    What came is printed.
+    What came is printed, and each is said.
     """
     api.fail("chat", fault)
     done = program.run("ask", "Tell me.")
     assert done.returncode == status
-    assert bool(done.stderr) == (status == 1)
-    assert len(done.stderr.splitlines()) <= 2
+    assert 1 <= len(done.stderr.splitlines()) <= 2
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("text", ["", " \n \t\n", "\u200b\u200b", "\x1b[31m \x1b[0m"])
+@pytest.mark.parametrize("stop_reason", ["end_turn", "max_tokens"])
+def test_a_blank_reply_is_said_to_be_blank(
+    program: Program, api: FakeApi, text: str, stop_reason: str
+) -> None:
+    """It exits 1 with one line, and the next request has the message once more."""
+    api.enqueue("chat", Reply(text, stop_reason=stop_reason))
+    done = program.run("ask", "--no-wait", "Are you there?")
+    assert (done.returncode, done.stdout.strip(" \n\t\u200b")) == (1, "")
+    assert done.stderr.startswith("The reply is blank")
+    assert done.stderr.count("\n") == 1
+    rows = sqlite3.connect(program.db).execute("SELECT role FROM messages").fetchall()
+    assert rows == [("user",)]
+
+
+@pytest.mark.parametrize("stdin", [b"Meine Stra\xdfe\n", "Größe".encode("utf-16"), b"ok\xff"])
+def test_input_that_is_not_utf8_is_refused_with_its_reason(program: Program, stdin: bytes) -> None:
+    """Nothing is sent, and nothing stored."""
+    done = subprocess.run(
+        [sys.executable, "-m", "construct", "ask", "--no-wait", "Read this:"],
+        env=program.environment(),
+        input=stdin,
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.startswith(b"Standard input is not UTF-8 text (byte 0x")
+    assert not program.db.exists()
+
+
+def test_a_byte_order_mark_is_dropped(program: Program, api: FakeApi) -> None:
+    """Windows writes one before UTF-8."""
+    program.run("ask", "--no-wait", stdin="\ufeffHello.")
+    assert api.of("chat")[-1].body["messages"][-1]["content"][0]["text"] == "Hello."
 
 
 def test_what_becomes_of_a_message_without_a_reply_is_said(program: Program, api: FakeApi) -> None:

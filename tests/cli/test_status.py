@@ -233,11 +233,11 @@ def test_doctor_finds_all_in_order(lived: Program) -> None:
     names = [check["name"] for check in found["checks"]]
     assert names == [
         "settings",
-        "credentials",
         "integrity",
         "invariants",
         "search index",
         "meaning",
+        "credentials",
         "model",
     ]
     assert {frozenset(check) for check in found["checks"]} == {frozenset({"name", "ok", "detail"})}

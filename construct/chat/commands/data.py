@@ -14,7 +14,7 @@ from construct.operations import report as reports
 from construct.operations import transfer
 from construct.operations.context import Context
 from construct.operations.cost_report import cost_report
-from construct.operations.doctor import check_files, check_model
+from construct.operations.doctor import check_files, check_models
 from construct.operations.doors import door_calls
 from construct.operations.search import count_unsearched
 from construct.operations.transfer import FORMATS
@@ -101,12 +101,10 @@ async def usage(chat: Chat, out: Output, argument: str) -> None:
 async def doctor(chat: Chat, out: Output, argument: str) -> None:
     """Checks the settings, the database and search, and asks this chat's model for one word."""
     with out.busy("checking"):
-        of_model = []
-        if not chat.companion.models.is_notebook:
-            of_model = [await check_model(chat.companion.models.main)]
+        of_models = await check_models(chat.settings, chat.companion.models)
         # Last, since a Ctrl-C that comes too late for it is ignored.
         of_files = await chat.store.stoppable_call(partial(check_files, settings=chat.settings))
-    out.show(checks_view([*of_files, *of_model]))
+    out.show(checks_view([*of_files, *of_models]))
 
 
 async def _may_write(out: Output, path: Path) -> bool:

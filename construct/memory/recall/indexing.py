@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from construct.errors import ConstructError
 from construct.llm.embedding import Embedder
 from construct.memory.recall.meaning import Meaning
+from construct.program import in_shell
 from construct.store import vectors
 from construct.store.database import transaction
 from construct.store.in_thread import Store
@@ -21,10 +22,6 @@ BATCH = 16
 """Entries in a batch: 100 ms of one core, and 1 ms of holding the write lock."""
 _DROP_BATCH = 2_000
 """Vectors of other models that are deleted in one transaction."""
-OTHER_MODEL = (
-    "search uses words alone, because the vectors were made by another model: "
-    "`construct reindex` replaces them"
-)
 _KINDS = ("observation", "memory", "message")
 """Kinds in the order to index them: the fewest and most useful first."""
 
@@ -34,9 +31,17 @@ def is_for_another_model(db: sqlite3.Connection, name: str) -> bool:
     return vectors.chosen(db) not in {None, name}
 
 
+def by_another_model() -> str:
+    """Return a note that search uses words alone, and the command that changes it."""
+    return (
+        "search uses words alone, because the vectors were made by another model: "
+        f"{in_shell('reindex')} replaces them"
+    )
+
+
 def _raise_if_for_another_model(db: sqlite3.Connection, name: str) -> None:
     if is_for_another_model(db, name):
-        raise ConstructError(OTHER_MODEL)
+        raise ConstructError(by_another_model())
 
 
 def choose_model(db: sqlite3.Connection, name: str) -> None:

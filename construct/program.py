@@ -1,0 +1,33 @@
+"""The program's name as the user types it, for the commands that messages suggest."""
+
+import os
+from functools import cache
+
+_UNDER_UV = "UV_RUN_RECURSION_DEPTH"
+"""What `uv run` sets for everything that it starts, and for what that starts."""
+
+
+@cache
+def program_name() -> str:
+    """Return `uv run construct` if this process was started so, else `construct`."""
+    if _UNDER_UV in os.environ and _starter() in {"uv", "uv.exe"}:
+        return "uv run construct"
+    return "construct"
+
+
+def in_shell(arguments: str) -> str:
+    """Return a command in backquotes, as the user would type it in the shell."""
+    return f"`{program_name()} {arguments}`"
+
+
+def _starter() -> str:
+    """Return the name of the program that started this one, empty if it is gone."""
+    import psutil  # takes 20 ms
+
+    try:
+        parent = psutil.Process().parent()
+        if parent is not None and parent.name().startswith("construct"):
+            parent = parent.parent()  # on Windows a small program of this name starts Python
+        return "" if parent is None else parent.name()
+    except psutil.Error:
+        return ""
