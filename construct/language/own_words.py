@@ -133,15 +133,13 @@ _AHEAD = re.compile(
     r"přelo|překlad|översätt|oversæt|oversett|käänn|fordí|çevir|çeviri|μετάφρα|翻译|翻譯|翻訳|訳|번역|고쳐|"
     r"요약|ترجم|תרג|अनुवाद|แปล|dịch|proofread|korrigier|draft|entwurf|rascunho|borrador|brouillon|"
     r"bozza|kladde|szkic|черновик|чернетк|koncept|utkast|luonnos|taslak|piszkozat|πρόχειρο|草稿|"
-    r"下書き|초안|مسودة|טיוט|quot|zitat|cita|cytat|цитат|lyrics|songtext|poem|gedicht|poesia|"
+    r"下書き|초안|مسودة|טיוט|quot(?:e|ation) (?:from|by)|zitat|citação|citazione|cytat|цитат|"
+    r"lyrics|songtext|poem|gedicht|poesia|"
     r"\b(?:said|says|wrote|writes|texted|messaged|told|tells|asked|replied|answered|reads|sagt\w*|"
     r"schr[ei]+b\w*|meint\w*|disse\w*|diz|escreveu|dijo|dice|escribió|dit|écrit|detto|scritto|zei|"
     r"zegt|schreef|powiedzia\w+|napisa\w+|mówi|pisze|сказа\w+|написа\w+|пишет|говорит|sade|säger|"
     r"skrev|skriver|sanoi|kirjoitti|mondta|írta|dedi|yazdı)\b)[^:：]{0,60}[:：](?!\d)"
 )
-# "Captain: I …": a colon, and somebody speaks.
-_COLON = re.compile(r"(?P<label>[^:：]{1,80})[:：]\s+(?P<said>\S.*)", re.DOTALL)
-
 # "Let's role-play", "Pretend to be my boss"; it goes on in the messages that follow.
 _PLAY = re.compile(
     r"(?i)\brole[- ]?play\w*|\bpretend (?:to|that|you|we|i)\b|\b(?:let['’]s|let us) pretend\b|"
@@ -276,14 +274,12 @@ def _before_task(sentences: list[str]) -> list[str]:
 
 def _is_for_another_voice(sentence: str) -> bool:
     """Return whether others speak, or the writer as somebody else, from this sentence on."""
-    colon = _COLON.match(sentence)
     return bool(
         _TASK_TO_WRITE.match(sentence)
         or _AHEAD.match(sentence)
         or _PLAY.search(sentence)
         or _CASTING.match(sentence)
         or _CHARACTER.search(sentence)
-        or (colon and not _is_own_label(colon["label"]) and _speaks(colon["said"]))
     )
 
 

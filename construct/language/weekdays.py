@@ -1,4 +1,4 @@
-"""Find the name of a weekday beside a date, in many languages. No I/O."""
+"""Find the names of days and months, in many languages. No I/O."""
 
 import re
 from datetime import date
@@ -42,8 +42,35 @@ _AFTER = re.compile(
     rf"\.)?(?:\s+(?:of\s+)?[^\W\d_]+\.?)?(?:,?\s+\d{{4}})?(?:年\d+月\d+日)?"
     rf"(?:\s*[(（,]\s*(?:an? )?|)({_NAME})(?!\w|,?\s+\d)"
 )
+_MONTHS = (
+    r"january|february|march|april|june|july|august|september|october|november|december|"
+    r"januar|februar|märz|mai|juni|juli|oktober|dezember|janvier|février|mars|avril|juin|juillet|"
+    r"août|septembre|octobre|novembre|décembre|enero|febrero|marzo|abril|mayo|junio|julio|agosto|"
+    r"septiembre|octubre|noviembre|diciembre|janeiro|fevereiro|março|maio|junho|julho|setembro|"
+    r"outubro|novembro|dezembro|gennaio|febbraio|aprile|maggio|giugno|luglio|settembre|ottobre|"
+    r"dicembre|januari|februari|maart|mei|augustus|styczni\w+|lut\w+|marc[au]|kwie\w+|czerw\w+|"
+    r"lip[ci]\w+|sierp\w+|wrze\w+|październik\w*|listopad\w*|grud\w+|янв\w+|февр\w+|март\w*|"
+    r"апрел\w+|ма[йяе]|июн\w|июл\w|август\w*|сентябр\w+|октябр\w+|ноябр\w+|декабр\w+|"
+    r"\w+kuu(?:ssa|n|ta)?|ocak|şubat|nisan|mayıs|haziran|temmuz|ağustos|eylül|ekim|kasım|aralık"
+)
+_NEAR_DAYS = (
+    r"today|tonight|tomorrow|heute|morgen|übermorgen|aujourd['’]hui|demain|hoy|mañana|hoje|amanhã|"
+    r"oggi|domani|vandaag|dziś|dzisiaj|jutro|pojutrze|сегодня|завтра|послезавтра|idag|imorgon|"
+    r"i morgen|i dag|tänään|huomenna|dnes|zítra|holnap|bugün|yarın|σήμερα|αύριο|azi|mâine|"
+    r"اليوم|غد[اًا]*|היום|מחר|आज|कल|hôm nay|ngày mai"
+)
+_DAY_OR_MONTH = re.compile(
+    rf"(?i)(?<!\w)(?:{'|'.join(name for name in _NUMBERS if len(name) > 3)}|{_MONTHS}|{_NEAR_DAYS})"
+    r"(?!\w)"
+    r"|今天|明天|后天|後天|今日|明日|明後日|星期|礼拜|周[一二三四五六日末]|曜日|来週|月末|오늘|내일|모레|요일|พรุ่งนี้|วันนี้"
+)
 _LONGEST_LEAD = 30
 """Characters before a date that are searched for a weekday."""
+
+
+def names_day_or_month(text: str) -> bool:
+    """Return whether a text names a day or a month, such as "Friday" or "tomorrow"."""
+    return bool(_DAY_OR_MONTH.search(text))
 
 
 def names_another_weekday(text: str, start: int, day: date) -> bool:
