@@ -12,9 +12,9 @@ from construct.language.wordlists import (
     COMMON_WORDS,
     FIRST_PERSON,
     FIRST_PERSON_UNSPACED,
-    LANGUAGE_WORDS,
     LIFE,
     LIFE_UNSPACED,
+    STOP_WORDS,
 )
 from construct.language.words import words
 
@@ -194,7 +194,7 @@ def is_in_known_language(text: str) -> bool:
         return True
     signs = max(
         len(stops.difference(COMMON_WORDS).intersection(text_words))
-        for stops in LANGUAGE_WORDS.values()
+        for stops in STOP_WORDS.values()
     ) + len(own)
     return signs > 1 or signs * 3 >= len(text_words) > 0
 
