@@ -11,16 +11,16 @@ from construct.errors import ConstructError, ModelRejectedError
 from construct.llm.anthropic_stream import AnthropicStream
 from construct.llm.types import ToolUse
 from construct.memory.forgetting import delete_conversation
+from construct.memory.request_builder import RequestBuilder
 from construct.memory.shown.forks import fork
 from construct.memory.tools import ToolBox
-from construct.offrecord import OffRecord
-from construct.responders import off_record
 from construct.store.conversations import create_conversation
 from construct.store.messages import messages_of
-from construct.store.records import Message
 from construct.store.search import Filters
 from construct.store.usage import usage_lines
-from construct.turn import Delta, ToolCalled, Waiting
+from construct.talk.events import Delta, ToolCalled, Waiting
+from construct.talk.private_ledger import PrivateLedger
+from construct.talk.responder import Responder
 from tests.memory.recall.hits import search
 from tests.support.fake_api import FakeApi, Reply, faults
 from tests.support.fake_types import Answer, Answerer, Json
@@ -190,7 +190,7 @@ async def test_a_partial_reply_is_left_out_with_its_question(
     """Whichever attempt was refused: alone it would seem to answer the message before."""
     api.enqueue("chat", Reply("Bruno is a dog, I think.", chunk_size=4))
     async with talking(tmp_path, api) as t:
-        responder = OffRecord(t.companion, []) if is_private else t.responder
+        responder = Responder(PrivateLedger(t.companion)) if is_private else t.responder
         api.fail("chat", failures[0])
         await responder.turn(t.id, "Tell me of Bruno.", t.heard.append)
         api.fail("chat", failures[1])
@@ -265,8 +265,8 @@ async def test_a_failed_message_goes_along_until_it_is_dropped(
         api.enqueue("chat", "Fine.", "Good.")
         await t.say("Two.")
         assert "Wrongheaded" in str(texts(api.of("chat")[-1]))
-        assert await t.responder.drop(t.id) == "Wrongheaded."
-        assert await t.responder.drop(t.id) is None
+        assert await t.companion.store.call(t.ledger.drop, t.id) == "Wrongheaded."
+        assert await t.companion.store.call(t.ledger.drop, t.id) is None
         await t.say("Three.")
         sent = texts(api.of("chat")[-1])
         assert "Wrongheaded" not in str(sent)
@@ -287,7 +287,7 @@ async def test_off_the_record_nothing_refused_or_dropped_goes_along(
 ) -> None:
     """What was refused can be asked again there too, what was dropped cannot."""
     async with talking(tmp_path, api) as t:
-        aside = OffRecord(t.companion, [])
+        aside = Responder(PrivateLedger(t.companion))
         await aside.turn(t.id, "One.", t.heard.append)
         api.fail("chat", faults.refusal("I cannot"), times=2)
         assert (await aside.turn(t.id, "Poison.", t.heard.append)).left_out
@@ -295,11 +295,11 @@ async def test_off_the_record_nothing_refused_or_dropped_goes_along(
         assert texts(api.of("chat")[-1])[-2] == "Poison."
         api.fail("chat", faults.http(401))
         await aside.turn(t.id, "Wrongheaded.", t.heard.append)
-        assert await aside.drop(t.id) == "Wrongheaded."
-        assert await aside.drop(t.id) is None
+        assert await t.companion.store.call(aside.ledger.drop, t.id) == "Wrongheaded."
+        assert await t.companion.store.call(aside.ledger.drop, t.id) is None
         api.fail("chat", faults.drop_during(2))
         assert (await aside.turn(t.id, "Halfway.", t.heard.append)).error
-        assert await aside.drop(t.id) == "Halfway."
+        assert await t.companion.store.call(aside.ledger.drop, t.id) == "Halfway."
         await aside.turn(t.id, "Two.", t.heard.append)
     sent = str(texts(api.of("chat")[-1]))
     assert "One." in sent
@@ -389,19 +389,19 @@ async def test_off_the_record_a_failed_retry_keeps_the_words(
     tmp_path: Path, api: FakeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A message without a reply is kept if the retry fails before it begins."""
-    said: list[Message] = []
     async with talking(tmp_path, api) as t:
-        private = off_record(t.companion, said, {})
+        ledger = PrivateLedger(t.companion)
+        private = Responder(ledger)
         api.fail("chat", faults.http(400))
         await private.turn(None, "Secret words.", t.heard.append)
 
         def fail(*_: object) -> None:
             raise ConstructError("The database is locked.")
 
-        monkeypatch.setattr(type(t.companion), "unstored", fail)
+        monkeypatch.setattr(RequestBuilder, "unstored_request", fail)
         with pytest.raises(ConstructError):
             await private.retry(None, t.heard.append)
-    assert [message.content for message in said] == ["Secret words."]
+    assert [message.content for message in ledger.messages] == ["Secret words."]
 
 
 async def test_retry_asks_again_and_hides_the_first_reply(tmp_path: Path, api: FakeApi) -> None:
@@ -467,15 +467,16 @@ async def test_a_retry_off_the_record_that_fails_leaves_the_reply(
     """Off the record, too, a reply is there until a whole one has come."""
     api.enqueue("chat", "First.", "Second.")
     async with talking(tmp_path, api) as t:
-        aside = OffRecord(t.companion, [])
+        ledger = PrivateLedger(t.companion)
+        aside = Responder(ledger)
         await aside.turn(t.id, "Tell me.", t.heard.append)
         api.fail("chat", faults.http(401))
         again = await aside.retry(t.id, t.heard.append)
         assert again is not None
         assert again.keeps_reply
-        assert [m.content for m in aside.messages] == ["Tell me.", "First."]
+        assert [m.content for m in ledger.messages if not m.retried] == ["Tell me.", "First."]
         await aside.retry(t.id, t.heard.append)
-        assert [m.content for m in aside.messages] == ["Tell me.", "Second."]
+        assert [m.content for m in ledger.messages if not m.retried] == ["Tell me.", "Second."]
 
 
 async def test_memory_off_sends_the_recent_messages_alone(tmp_path: Path, api: FakeApi) -> None:

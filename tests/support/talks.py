@@ -5,17 +5,19 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from construct.clock import to_text
-from construct.companion import Companion
 from construct.config import Settings, load_settings
 from construct.llm.providers import choose_models
 from construct.memory.cycles.runner import StepReport
 from construct.operations.context import Context
 from construct.operations.status import Status, status
-from construct.responders import Responder, on_record
 from construct.store.conversations import create_conversation
 from construct.store.database import open_database
 from construct.store.invariants import index_violations, violations
-from construct.turn import TurnResult
+from construct.talk.companion import Companion
+from construct.talk.events import TurnResult
+from construct.talk.ledger import Ledger
+from construct.talk.responder import Responder
+from construct.talk.stored_ledger import StoredLedger
 from tests.support.database import new_database
 from tests.support.fake_api import FakeApi
 
@@ -40,9 +42,14 @@ class Talk:
         self.heard: list[object] = []
 
     @property
+    def ledger(self) -> Ledger:
+        """Where what is said is stored."""
+        return StoredLedger(self.companion)
+
+    @property
     def responder(self) -> Responder:
         """Who answers what is stored."""
-        return on_record(self.companion)
+        return Responder(self.ledger)
 
     async def say(self, text: str) -> TurnResult:
         """Send one message and return how the turn ended; memory work is left alone."""
