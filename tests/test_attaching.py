@@ -116,7 +116,7 @@ async def test_another_try_has_the_files_again(tmp_path: Path, api: FakeApi) -> 
     assert [shapes(one.body["messages"][0])[:1] for one in api.of("chat")] == [["image"]] * 2
 
 
-async def test_off_the_record(tmp_path: Path, api: FakeApi) -> None:
+async def test_private_talk_has_files_too(tmp_path: Path, api: FakeApi) -> None:
     """Files are sent while the talk goes on, also on a retry, and never stored."""
     async with talking(tmp_path, api) as t:
         aside = Responder(PrivateLedger(t.companion))

@@ -1,7 +1,7 @@
 """Build the request of one turn from the database.
 
 `RequestBuilder` compacts the conversation if that is due, reads what the model is shown,
-and assembles the request. The caller opens a transaction for this. Turns on the record
+and assembles the request. The caller opens a transaction for this. Turns that are stored
 call `turn_context` outside it: recall takes a moment, and other processes should be able
 to write.
 """

@@ -21,7 +21,7 @@ from construct.store.database import transaction
 from construct.store.messages import NewMessage, is_shown
 from construct.store.records import DROPPED, REFUSED, Message
 from construct.store.reply_context import ReplyContext
-from construct.store.usage import Call, record_off_record_usage
+from construct.store.usage import Call, record_private_usage
 from construct.talk import notebook_replies
 from construct.talk.companion import Companion
 from construct.talk.stored_ledger import StoredLedger
@@ -86,7 +86,7 @@ class PrivateLedger:
             call = Call("chat", model, reply.usage, reply.cost_usd(model))
             midnight = to_text(self.companion.settings.clock.midnight())
             with transaction(db):
-                record_off_record_usage(db, call, midnight)
+                record_private_usage(db, call, midnight)
 
     def add(self, db: sqlite3.Connection, conversation_id: int | None, new: NewMessage) -> Message:
         """Keep a message."""
