@@ -18,25 +18,25 @@ from construct.memory.graph.names import is_user, key
 from construct.store import graph
 from construct.store.forbidden import rules_of
 from construct.store.graph import Entity
-from construct.store.memories import list_memories
-from construct.store.records import Memory
+from construct.store.observations import all_observations
+from construct.store.records import Observation
 from construct.user_rules import Rules
 
 
 def store_graph(
     db: sqlite3.Connection,
     cycle_id: int,
-    memory_ids: Mapping[str, int],
+    note_ids: Mapping[str, int],
     proposal: GraphProposal,
     now: str,
 ) -> int:
     """Store a proposal and return how many relations the user's rules forbade.
 
-    `memory_ids`: the memory that each anchor means. Memories superseded or deleted in the
+    `note_ids`: the note that each anchor means. Notes superseded or deleted in the
     meantime get no relations.
     """
-    active_ids = graph.mark_read(db, [memory_ids[anchor] for anchor in proposal.read], cycle_id)
-    proposed = [r for r in proposal.relations if memory_ids[r.anchor] in active_ids]
+    active_ids = graph.mark_read(db, [note_ids[anchor] for anchor in proposal.read], cycle_id)
+    proposed = [r for r in proposal.relations if note_ids[r.anchor] in active_ids]
     rules = rules_of(db)
     relations = [r for r in proposed if rules.forbidden_in(*_texts_of(r)) is None]
     ids = _store_entities(db, relations, cycle_id, rules)
@@ -46,7 +46,7 @@ def store_graph(
             ids[relation.subject],
             relation.predicate,
             ids[relation.object],
-            memory_ids[relation.anchor],
+            note_ids[relation.anchor],
             cycle_id,
             now,
         )
@@ -61,8 +61,8 @@ def _texts_of(relation: ProposedRelation) -> tuple[str | None, ...]:
 def revert_graph(db: sqlite3.Connection, cycle_id: int) -> int:
     """Revert a graph cycle and return how many relations were deleted.
 
-    The memories it read become unread, and are read again once there are new ones. An
-    alias is kept if another memory that has been read contains both names.
+    The notes it read become unread, and are read again once there are new ones. An
+    alias is kept if another note that has been read contains both names.
     """
     relations = graph.delete_relations_of(db, cycle_id)
     graph.mark_unread(db, cycle_id)
@@ -74,10 +74,10 @@ def revert_graph(db: sqlite3.Connection, cycle_id: int) -> int:
 
 
 def drop_unsaid_names(db: sqlite3.Connection) -> None:
-    """Drop the names that no memory contains any more, after memories were deleted."""
+    """Drop the names that no note contains any more, after notes were deleted."""
     for entity in graph.entities(db):
         if entity.aliases:
-            _rename(db, entity, [name for name in entity.names if _memories_with(db, name)])
+            _rename(db, entity, [name for name in entity.names if _notes_with(db, name)])
 
 
 def _store_entities(
@@ -142,13 +142,13 @@ def _rename(db: sqlite3.Connection, entity: Entity, names: Iterable[str]) -> Ent
 
 
 def _is_known_as(db: sqlite3.Connection, name: str, alias: str) -> bool:
-    """Return whether a memory that has been read contains both the name and the alias."""
-    return any(m.cycle_id and contains_name(m.content, name) for m in _memories_with(db, alias))
+    """Return whether a note that has been read contains both the name and the alias."""
+    return any(o.graph_cycle_id and contains_name(o.content, name) for o in _notes_with(db, alias))
 
 
-def _memories_with(db: sqlite3.Connection, name: str) -> list[Memory]:
+def _notes_with(db: sqlite3.Connection, name: str) -> list[Observation]:
     if is_unspaced(name):  # the index stores text without spaces as one word
-        candidates = list_memories(db, include_superseded=True)
+        candidates = all_observations(db)
     else:
-        candidates = graph.memories_with(db, " ".join(index_words(name)))
-    return [m for m in candidates if contains_name(m.content, name)]
+        candidates = graph.notes_with(db, " ".join(index_words(name)))
+    return [o for o in candidates if contains_name(o.content, name)]

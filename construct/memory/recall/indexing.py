@@ -25,7 +25,7 @@ OTHER_MODEL = (
     "search uses words alone, because the vectors were made by another model: "
     "`construct reindex` replaces them"
 )
-_KINDS = ("observation", "memory", "message")
+_KINDS = ("observation", "message")
 """Kinds in the order to index them: the fewest and most useful first."""
 
 
