@@ -2,14 +2,13 @@
 
 A relation is in force while it is not superseded and its note is active. The graph reads
 active notes that the user states or plans, those of low priority apart;
-`observations.graph_cycle_id` is the cycle that read one.
+`observations.graph_cycle_id` is the cycle that read one. An entity need not have a relation.
 """
 
 import json
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain
 
 from construct.clock import Clock
 from construct.store.observations import ACTIVE
@@ -18,6 +17,8 @@ from construct.store.sql import ID_LIST, column, exists, insert, json_ids, scala
 
 _READABLE = f"{ACTIVE} AND stance IN ('stated', 'planned') AND priority <> 'low'"
 _UNREAD = f"{_READABLE} AND graph_cycle_id IS NULL"
+_UNRELATED = """NOT EXISTS (SELECT 1 FROM relations WHERE subject_id = entities.id)
+    AND NOT EXISTS (SELECT 1 FROM relations WHERE object_id = entities.id)"""
 _ATTEMPTED = "graph_tried"
 """The row of `meta` that `note_attempt` writes."""
 
@@ -152,24 +153,24 @@ def insert_relation(
 
 
 def delete_relations_of(db: sqlite3.Connection, cycle_id: int) -> int:
-    """Delete a cycle's relations, and entities that no relation names any more.
-
-    Returns the number of relations deleted.
-    """
-    query = "DELETE FROM relations WHERE cycle_id = ? RETURNING subject_id, object_id"
-    ends = db.execute(query, (cycle_id,)).fetchall()
-    delete_unnamed(db, set(chain.from_iterable(ends)))
-    return len(ends)
+    """Delete a cycle's relations and return how many there were."""
+    return db.execute("DELETE FROM relations WHERE cycle_id = ?", (cycle_id,)).rowcount
 
 
-def delete_unnamed(db: sqlite3.Connection, entity_ids: Iterable[int]) -> int:
+def made_by(db: sqlite3.Connection, cycle_id: int) -> list[int]:
+    """Return the ids of the entities that a cycle stored."""
+    return column(db, "SELECT id FROM entities WHERE cycle_id = ?", (cycle_id,))
+
+
+def unrelated(db: sqlite3.Connection) -> set[int]:
+    """Return the ids of the entities that no relation names."""
+    return set(column(db, f"SELECT id FROM entities WHERE {_UNRELATED}"))
+
+
+def delete_unrelated(db: sqlite3.Connection, entity_ids: Iterable[int]) -> int:
     """Delete the entities among these that no relation names, and return how many."""
-    return db.execute(
-        f"""DELETE FROM entities WHERE id IN {ID_LIST}
-            AND NOT EXISTS (SELECT 1 FROM relations WHERE subject_id = entities.id)
-            AND NOT EXISTS (SELECT 1 FROM relations WHERE object_id = entities.id)""",
-        (json_ids(entity_ids),),
-    ).rowcount
+    query = f"DELETE FROM entities WHERE id IN {ID_LIST} AND {_UNRELATED}"
+    return db.execute(query, (json_ids(entity_ids),)).rowcount
 
 
 def count_unread(db: sqlite3.Connection, after: int = 0) -> int:

@@ -14,12 +14,10 @@ before them stays.)
 
 import sqlite3
 from collections.abc import Iterable
-from itertools import chain
 from pathlib import Path
 
 from construct.store.copy_before_migration import remove_copy_before_migration
 from construct.store.database import patience
-from construct.store.graph import delete_unnamed
 from construct.store.messages import message_tokens
 from construct.store.records import REMOVED
 from construct.store.search_index import merge_all
@@ -30,21 +28,19 @@ WAIT_SECONDS = 10.0
 _REMOVE_COPY, _CUT_LOG = "copy", "log"
 
 
-def delete_observations(db: sqlite3.Connection, ids: Iterable[int], now: str) -> tuple[int, int]:
+def delete_observations(db: sqlite3.Connection, ids: Iterable[int], now: str) -> int:
     """Delete observations with their links, and remove them from what models are shown.
 
-    Their relations go with them, and entities that no relation names any more. Tombstones
-    keep an import from bringing back a note that was kept on request: unlike others, it
-    need not rest on a message that is forgotten too. Returns the numbers of relations and
-    of entities deleted.
+    Tombstones keep an import from bringing back a note that was kept on request: unlike
+    others, it need not rest on a message that is forgotten too. Returns the number of
+    relations that go with them.
     """
     observations = json_ids(ids)
     _add_tombstones(db, f"observations WHERE kept AND id IN {ID_LIST}", observations, now)
-    query = f"""DELETE FROM relations WHERE observation_id IN {ID_LIST}
-                RETURNING subject_id, object_id"""
-    relations = db.execute(query, (observations,)).fetchall()
+    relations = f"DELETE FROM relations WHERE observation_id IN {ID_LIST}"
+    deleted = db.execute(relations, (observations,)).rowcount
     db.execute(f"DELETE FROM observations WHERE id IN {ID_LIST}", (observations,))
-    return len(relations), delete_unnamed(db, set(chain.from_iterable(relations)))
+    return deleted
 
 
 def delete_conversation(db: sqlite3.Connection, conversation_id: int, now: str) -> None:

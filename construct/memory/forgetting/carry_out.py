@@ -142,16 +142,16 @@ def _remove(
     references.store_cycle_notes(db, plan.cycles)
     references.abandon_readers(db, now)
     _reactivate(db, deleted_ids)
-    counts = purge.delete_observations(db, deleted_ids, now)
+    relations = purge.delete_observations(db, deleted_ids, now)
     references.drop_tool_rounds(db, plan.lookups)
     references.store_conversation_notes(db, plan.conversations)
     if isinstance(plan, DeletionPlan):
         purge.delete_conversation(db, plan.conversation.id, now)
     else:
         purge.withhold(db, plan.message_ids, now, words=plan.words)
-    drop_unsaid_names(db)
+    entities = drop_unsaid_names(db)
     purge.begin_erasure(db)
-    return counts
+    return relations, entities
 
 
 def _reactivate(db: sqlite3.Connection, deleted_ids: set[int]) -> None:

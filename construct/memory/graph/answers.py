@@ -73,6 +73,8 @@ class GraphProposal:
     """The part of an answer that may be stored."""
 
     relations: tuple[ProposedRelation, ...]
+    entities: tuple[ProposedEntity, ...]
+    """All entities that the notes name, those without a relation too."""
     read: tuple[str, ...]
     """Anchors of the notes the answer covers.
 
@@ -122,7 +124,10 @@ def read_answer(
     if not relations_section.is_closed:
         last_cited = max(map(read.index, cited))
         read = read[: last_cited + 1]
-    return GraphProposal(tuple(relations), read, relations_section.is_closed, tuple(notes))
+    distinct = tuple(dict.fromkeys(entities.values()))
+    return GraphProposal(
+        tuple(relations), distinct, read, relations_section.is_closed, tuple(notes)
+    )
 
 
 def contains_name(text: str, name: str) -> bool:
@@ -175,8 +180,6 @@ def _entity_line(
         for name in written
         if key(name) in known or any(contains_name(text, name) for text in texts.values())
     ]
-    if accepted and is_user(accepted[0]):
-        return _EntityLine([USER], [USER], type_)
     return _EntityLine(written, accepted, type_)
 
 

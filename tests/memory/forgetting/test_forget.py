@@ -94,7 +94,7 @@ def test_a_fact_goes_with_its_words_and_leaves_no_byte(life: Life) -> None:
 
     assert held(life, *FORGOTTEN) == []
     assert (found.observations, found.reflections, found.reactivated) == (3, 1, 1)
-    assert (found.relations, found.entities) == (1, 2)
+    assert (found.relations, found.entities) == (1, 1)
     assert (found.messages, found.replies, found.conversations, found.cycles, found.lookups) == (
         2,
         1,

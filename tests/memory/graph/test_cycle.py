@@ -272,3 +272,26 @@ async def test_the_worker_draws_the_graph(text: str, tmp_path: Path, api: FakeAp
         if drawn:
             assert (await call(undo, t.companion.settings.clock)).relations == 1
             assert await call(rows.entities) == []
+
+
+async def test_a_name_without_a_relation_is_kept(graph: Graph) -> None:
+    """So is another name of the user's; both go with the last note that has them."""
+    texts = "Nono is a dog", "User's friends call them Bia"
+    named = answer(entities=("Nono | animal", "User | person | also: Bia"))
+    ids = await graph.draw(named, *texts)
+    assert graph.query("SELECT name, type, aliases FROM entities ORDER BY id") == [
+        ("Nono", "animal", "[]"), ("User", "person", '["Bia"]'),
+    ]  # fmt: skip
+    assert neighbours(graph.db, "bia", CLOCK).name == "User"
+    with transaction(graph.db):
+        graph.db.execute("DELETE FROM observations WHERE id IN (?, ?)", ids)
+        drop_unsaid_names(graph.db)
+    assert graph.query("SELECT name FROM entities") == []
+
+
+async def test_an_undone_cycle_takes_names_without_a_relation_along(graph: Graph) -> None:
+    """Those that it had stored itself, and no other."""
+    await graph.draw(answer(entities=("Nono | animal",)), "Nono is a dog")
+    await graph.draw(answer("Nono | chases | Mia | P1"), "Nono chases Mia")
+    assert revert_last(graph) == 1
+    assert graph.query("SELECT name FROM entities") == [("Nono",)]
