@@ -14,7 +14,7 @@ def imported_text(imported: Imported) -> str:
     known = f" Already here: {counted(report.known, noun)}." if report.known else ""
     left_out = counted(report.left_out, noun)
     forgotten = f" Forgotten or deleted here, so left out: {left_out}." if report.left_out else ""
-    if not (report.messages or report.conversations or report.observations or report.memories):
+    if not (report.messages or report.conversations or report.observations):
         return (
             f"Nothing new.{known}{forgotten}"
             if known or forgotten
@@ -28,8 +28,6 @@ def imported_text(imported: Imported) -> str:
         parts.append(f"{messages} into conversations that were already here")
     if report.observations:
         parts.append(counted(report.observations, "observation"))
-    if report.memories:
-        parts.append(counted(report.memories, "memory"))
     return f"Imported {', '.join(parts)}.{known}{forgotten}"
 
 

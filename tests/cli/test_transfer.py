@@ -33,8 +33,8 @@ def test_jsonl_begins_with_its_header(lived: Program) -> None:
     """
     done = lived.run("export")
     first, *rest = [json.loads(line) for line in done.stdout.splitlines()]
-    assert (first["type"], first["version"]) == ("construct-export", 2)
-    assert {"conversation", "message", "observation", "cycle", "memory"} <= {
+    assert (first["type"], first["version"]) == ("construct-export", 3)
+    assert {"conversation", "message", "observation", "cycle", "relation"} <= {
         line["type"] for line in rest
     }
     assert str(lived.folder) not in done.stdout
@@ -343,7 +343,7 @@ def test_a_deleted_conversation_brings_only_what_is_new(
 @pytest.mark.parametrize(
     ("said", "deletion", "listed"),
     [
-        ("/remember I like bananas", ("memory", "forget", "memory:1"), ("memory", "list", "--all")),
+        ("/remember I like bananas", ("memory", "forget", "1"), ("memory", "list", "--all")),
         ("/new Plans", ("conversations", "delete", "1"), ("conversations", "list")),
     ],
 )
@@ -356,7 +356,7 @@ def test_what_has_no_messages_does_not_come_back(
     assert program.run("export", "-o", "earlier.jsonl").returncode == 0
     assert len(program.json(*listed)) == 1
     assert program.run(*deletion, "--yes").returncode == 0
-    assert "Nothing new. Forgotten or deleted here" in program.run("import", "earlier.jsonl").stdout
+    assert "Forgotten or deleted here" in program.run("import", "earlier.jsonl").stdout
     assert program.json(*listed) == []
 
 

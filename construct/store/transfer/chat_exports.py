@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from construct.clock import to_text
-from construct.store.transfer.format import text, time
+from construct.store.transfer.checks import text, time
 from construct.store.transfer.imported import ImportedConversation, ImportedMessage, stable_uid
 from construct.store.transfer.refused import RefusedError
 from construct.text import shorten

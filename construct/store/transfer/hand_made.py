@@ -9,7 +9,7 @@ from itertools import chain, groupby
 from typing import Any
 
 from construct.clock import from_text, to_text
-from construct.store.transfer.format import one_of, text, time
+from construct.store.transfer.checks import one_of, text, time
 from construct.store.transfer.imported import ImportedConversation, ImportedMessage, stable_uid
 from construct.store.transfer.refused import RefusedError
 from construct.vocabulary import Role

@@ -28,13 +28,16 @@ from construct.store.backup import read_into
 from construct.store.database import MAGIC, migrate_copy, transaction
 from construct.store.transfer import scratch
 from construct.store.transfer.chat_exports import is_conversation, read_conversations
+from construct.store.transfer.checks import read_json
 from construct.store.transfer.document import conversations, zipped
 from construct.store.transfer.export_lines import ExportLines
-from construct.store.transfer.format import read_json
+from construct.store.transfer.format import KINDS
+from construct.store.transfer.format_before import LAST_VERSION
 from construct.store.transfer.hand_made import HandMadeLines
 from construct.store.transfer.imported import ConversationWriter, ImportedConversation
 from construct.store.transfer.jsonl import COUNTED, VERSION, records
 from construct.store.transfer.merge import merge
+from construct.store.transfer.older_exports import read_older_export
 from construct.store.transfer.refused import RefusedError, unknown_format
 from construct.text import one_line, shorten
 
@@ -63,7 +66,6 @@ class ImportReport:
     conversations: int = 0
     messages: int = 0
     observations: int = 0
-    memories: int = 0
     known: int = 0
     """Rows that were already known."""
     left_out: int = 0
@@ -123,7 +125,6 @@ def _import(db: sqlite3.Connection, reader: "_Reader") -> ImportReport:
         conversations=merged.added["conversation"],
         messages=merged.added["message"],
         observations=merged.added["observation"],
-        memories=merged.added["memory"],
         known=merged.known.total() if is_own else reader.known + merged.known["message"],
         left_out=merged.left_out.total() if is_own else merged.left_out["message"],
         warning=reader.warning,
@@ -203,10 +204,21 @@ class _Reader:
         if version > VERSION:
             why = "it was written by a newer Construct"
             raise RefusedError("line 1", why, _UPDATE)
-        lines = ExportLines(self.db, version)
+        if version <= LAST_VERSION:
+            self._read_older_export(head, version, numbered)
+            return
+        lines = ExportLines(self.db, "scratch", KINDS)
         for number, record in numbered:
             lines.add(number, record)
         lines.finish()
+        self.warning = _truncation_warning(head.get("counts"), lines.counts)
+
+    def _read_older_export(self, head: dict[str, Any], version: int, numbered: _Records) -> None:
+        # The copy is a temporary file without a name, so it never outlives this process.
+        with closing(sqlite3.connect("", isolation_level=None)) as copy:
+            lines = read_older_export(copy, version, numbered)
+            brought_up = _records_in(copy)
+            self._read_export(next(brought_up)[1], brought_up)
         self.warning = _truncation_warning(head.get("counts"), lines.counts)
 
     def _read_exported(self, exported: Iterable[Any]) -> None:
@@ -247,7 +259,7 @@ def _records_in(copy: sqlite3.Connection) -> _Records:
 
 def _truncation_warning(counts: Any, imported: Counter[str]) -> str | None:
     """Return a warning if a file has fewer lines of some type than its head promises."""
-    for kind in COUNTED if isinstance(counts, dict) else ():
+    for kind in sorted({*COUNTED, *imported}) if isinstance(counts, dict) else ():
         promised = counts.get(kind)
         if isinstance(promised, int) and imported[kind] < promised:
             return (
