@@ -509,7 +509,8 @@ def test_while_nothing_is_learned_no_learning_is_announced(lived: Program, setti
     more = {"CONSTRUCT_MEMORY": setting}
     assert "read again" not in lived.run("undo", more=more).stdout
     (lived.folder / "talk.jsonl").write_text(
-        '{"type": "message", "conversation": "x", "role": "user", "content": "We rowed."}\n'
+        '{"type": "message", "conversation": "x", "role": "user", "content": "We rowed.",'
+        ' "created_at": "2026-03-01"}\n'
     )
     done = lived.run("import", "talk.jsonl", more=more)
     assert (done.stdout, done.stderr) == ("Imported 1 message, 1 new conversation.\n", "")
@@ -656,6 +657,7 @@ def test_an_empty_profile_says_what_would_help(program: Program) -> None:
     """Imported messages are not compacted but observed, and nothing is learned while off."""
     assert "`construct compact` observes" in program.run("memory", "profile").stdout
     line = {"type": "message", "conversation": "a", "role": "user", "content": "I sing."}
+    line["created_at"] = "2026-03-01"
     (program.folder / "past.jsonl").write_text(json.dumps(line) + "\n")
     program.run("import", "past.jsonl")
     assert "`construct observe` learns" in program.run("memory", "profile").stdout

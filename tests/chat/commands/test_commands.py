@@ -329,6 +329,7 @@ async def test_import_brings_in_a_file(
     The same file again adds nothing.
     """
     talk = {"type": "message", "conversation": "Rowing", "role": "user", "content": "We rowed."}
+    talk["created_at"] = "2026-03-01"
     (tmp_path / "talk.jsonl").write_text(json.dumps(talk))
     async with talking(settings) as dialogue:
         said = await shown(dialogue, f"/import {tmp_path / 'talk.jsonl'}", capsys)
