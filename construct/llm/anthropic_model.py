@@ -17,6 +17,7 @@ from construct.llm import anthropic_errors as errors
 from construct.llm.anthropic_errors import Endpoint
 from construct.llm.capable import parameters_in
 from construct.llm.catalog import is_claude, model_info
+from construct.llm.network import is_on_this_machine
 from construct.vocabulary import AttachmentKind
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ CONNECT_SECONDS = 8.0
 # Most local servers need no key. The SDK does, and would search the environment and the
 # disk for one.
 _NO_KEY = "none"
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class AnthropicModel:
@@ -151,21 +151,23 @@ def _new_client(end: Endpoint) -> "AsyncAnthropic":
             timeout=timeout,
             max_retries=0,
             open_telemetry=False,
-            http_client=_direct_client(url),
+            http_client=_http_client(url),
         )
-    except (httpx2.InvalidURL, ValueError, ImportError, OSError) as error:
-        # ImportError: a SOCKS proxy wants another package; OSError: certificates that
-        # are not where they should be.
-        raise errors.bad_url(end) from error
+    except (httpx2.InvalidURL, ValueError) as error:
+        raise errors.bad_address(end, error) from error
+    except OSError as error:
+        raise errors.bad_certificates(error) from error
 
 
-def _direct_client(url: str) -> "httpx2.AsyncClient | None":
-    """Return a client without a proxy if the server is on this machine, else None."""
+def _http_client(url: str) -> "httpx2.AsyncClient":
+    """Return a client that uses the environment's proxy, unless the server is on this machine.
+
+    The SDK would make one itself, but stumbles over brackets in NO_PROXY.
+    """
     import httpx2
 
-    parts = urlsplit(url)
-    if parts.hostname not in _LOOPBACK:
-        return None
-    return httpx2.AsyncClient(
-        trust_env=False, verify=parts.scheme == "https"
-    )  # certificates take 25 ms to load
+    if not is_on_this_machine(url):
+        return httpx2.AsyncClient()
+    # Certificates take 25 ms to load. What SSL_CERT_FILE names counts here too.
+    verify = httpx2.create_ssl_context() if urlsplit(url).scheme == "https" else False
+    return httpx2.AsyncClient(trust_env=False, verify=verify)

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from construct.errors import UsageError
 from construct.llm.capable import FEWEST_PARAMETERS
+from construct.llm.network import LOOPBACK
 from construct.llm.servers.asking import asker, at_once, owned_by
 from construct.llm.servers.llamacpp import LLAMACPP
 from construct.llm.servers.lmstudio import LMSTUDIO
@@ -19,7 +20,6 @@ from construct.llm.servers.types import Ask, FoundModel, ServerKind, models_name
 from construct.llm.servers.vllm import VLLM
 
 KINDS: tuple[ServerKind, ...] = (OLLAMA, LMSTUDIO, LLAMACPP, VLLM)
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _LOOK_FOR = "CONSTRUCT_LOOK_FOR"
 _CHOSEN_SERVER_SECONDS = 2.0
 """Seconds to wait for a server that the user has chosen, which may be far away."""
