@@ -157,7 +157,10 @@ class OnRecord:
             prepared = await call(self._prepare_stored, message, turn_context)
         was_refused = outgoing.was_refused
         prepared = replace(prepared, copied_from=copied_from, was_refused=was_refused)
-        return await self._answer(prepared, listen)
+        result = await self._answer(prepared, listen)
+        if attachments and (notice := self.companion.unread_notice(attachments)):
+            listen(Noticed(notice))  # the server has said that it takes no pictures
+        return result
 
     async def drop(self, conversation_id: int | None) -> str | None:
         """Exclude the user's last unanswered message from later requests.

@@ -14,6 +14,7 @@ from construct.errors import (
     ModelError,
     ModelRejectedError,
     ModelUnreachableError,
+    PicturesRefusedError,
 )
 from construct.llm import network
 from construct.text import shorten
@@ -40,6 +41,14 @@ _BUSY = frozenset({408, 409, 429, 503, 504, 529})
 _TOO_LONG = re.compile(
     r"prompt is too long|exceeds?\b.{0,40}\bcontext|maximum context length|exceed_context_size",
     re.IGNORECASE,
+)
+# How servers say that they take no pictures. Not: that one picture is broken or too large.
+_NO_PICTURES = re.compile(
+    r"(?=.*(?:image|picture|vision|multi-?modal|mmproj))"
+    r".*(?:n[o']t support|unsupported|not (?:a )?(?:multi-?modal|vision)|only supported"
+    r"|no endpoints|at most 0|missing data|expected .?text|should be .?text"
+    r"|must be (?:a )?(?:string|text)|not (?:allowed|enabled|available|accept))",
+    re.IGNORECASE | re.DOTALL,
 )
 _SECRET = re.compile(r"\bsk-[\w-]{8,}")
 
@@ -219,6 +228,8 @@ def _from_status(
             f"This is more than {end.model} can read at once{quoted}. {ContextOverflowError.ADVICE}"
         )
         return Failure(ContextOverflowError(words))
+    if _NO_PICTURES.match(said):
+        return Failure(PicturesRefusedError(_rejected(end, status, quoted)))
     if status in _BUSY:
         return Failure(ModelBusyError(_busy(end, status, quoted, wait)), may_retry=True)
     if status >= 500:

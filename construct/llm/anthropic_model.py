@@ -9,6 +9,7 @@ blocks it does not know. Its retries are not used either: it sleeps for as long 
 import asyncio
 import logging
 import threading
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from construct.llm.anthropic_stream import AnthropicStream
+    from construct.llm.anthropic_wire import Body
     from construct.llm.sdk import AsyncAnthropic
     from construct.llm.types import Request, WorkReply, WorkRequest
 
@@ -68,9 +70,14 @@ class AnthropicModel:
     def stream(self, request: "Request") -> "AnthropicStream":
         """Return the stream of a reply. Nothing is sent before it is iterated."""
         from construct.llm.anthropic_stream import AnthropicStream
-        from construct.llm.anthropic_wire import chat_body
+        from construct.llm.anthropic_wire import chat_body, without_pictures
 
-        return AnthropicStream(self.end, self.send, chat_body(self.name, request), request.on_retry)
+        def blind() -> "Body":
+            self.reads -= {AttachmentKind.IMAGE}
+            return chat_body(self.name, without_pictures(request))
+
+        body = chat_body(self.name, request)
+        return AnthropicStream(self.end, self.send, body, blind, request.on_retry)
 
     async def complete(self, request: "WorkRequest") -> "WorkReply":
         """Return a worker's answer.
@@ -82,7 +89,11 @@ class AnthropicModel:
         from construct.llm.anthropic_wire import work_body
         from construct.llm.work import collect
 
-        stream = AnthropicStream(self.end, self.send, work_body(self.name, request))
+        def blind() -> "Body":
+            self.reads -= {AttachmentKind.IMAGE}
+            return work_body(self.name, replace(request, pictures=()))
+
+        stream = AnthropicStream(self.end, self.send, work_body(self.name, request), blind)
         return await collect(stream, request, self.end.who)
 
     async def close(self) -> None:

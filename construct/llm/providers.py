@@ -249,8 +249,10 @@ def _client(
     if found is not None:
         model.context_window = found.context_window or _ASSUMED_WINDOW
         model.parameters = found.parameters or model.parameters
-        if found.vision and not model.reads:
-            model.reads = frozenset({AttachmentKind.IMAGE})
+        if found.vision:
+            model.reads |= {AttachmentKind.IMAGE}
+        elif found.vision is False:
+            model.reads -= {AttachmentKind.IMAGE}
     if settings.context_window and setting != _WORKER:
         model.context_window = settings.context_window
     return model
