@@ -107,6 +107,43 @@ async def test_a_model_gets_the_line_of_what_it_does_not_read(
     assert "[pdf: lease.pdf]" in told[0] or "[image: cat.png]" in told[0]
 
 
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (500, "image input is not supported - hint: you may need to provide the mmproj"),
+        (400, "At most 0 image(s) may be provided in one request."),
+        (400, "Model does not support images. Please use a model that does."),
+        (404, "No endpoints found that support image input"),
+        (400, "this model is missing data required for image input"),
+        (400, "messages[0]: unknown variant `image_url`, expected `text`"),
+        (400, "qwen3 is not a multimodal model"),
+    ],
+)
+async def test_a_server_that_says_it_takes_no_pictures_is_believed(
+    tmp_path: Path, api: FakeApi, status: int, said: str
+) -> None:
+    """The turn goes on with the picture's name in its place; the user is told once."""
+    async with talking(tmp_path, api) as t:
+        api.fail("chat", faults.http(status, text=said))
+        await attach(t, LOOK, cat(tmp_path))
+        await attach(t, LOOK, cat(tmp_path))
+    sent = [shapes(one.body["messages"][-1])[0] for one in api.of("chat")]
+    assert sent == ["image", "[image: cat.png]", "[image: cat.png]"]
+    told = [event.text for event in t.heard if isinstance(event, Noticed)]
+    assert len(told) == 1
+    assert "cannot read pictures" in told[0]
+
+
+@pytest.mark.parametrize("said", ["Could not process image", "image exceeds 5 MB maximum"])
+async def test_one_bad_picture_is_an_error(tmp_path: Path, api: FakeApi, said: str) -> None:
+    """It says nothing of other pictures."""
+    async with talking(tmp_path, api) as t:
+        api.fail("chat", faults.http(400, text=said))
+        await attach(t, LOOK, cat(tmp_path))
+    assert len(api.of("chat")) == 1
+    assert t.companion.models.main.reads
+
+
 async def test_another_try_has_the_files_again(tmp_path: Path, api: FakeApi) -> None:
     """After an error, and in a fork, where the words are said anew."""
     async with talking(tmp_path, api) as t:

@@ -21,7 +21,7 @@ from construct.memory.agenda import AgendaItem
 from construct.memory.cycles.runner import StepReport
 from construct.memory.cycles.situation import read_situation
 from construct.memory.turn_context import due_items
-from construct.operations.context import Context
+from construct.operations.context import Context, window_of
 from construct.operations.conversations import enter
 from construct.operations.opening import Opening
 from construct.operations.setup import LOCAL_SERVERS, all_models
@@ -150,6 +150,7 @@ class Chat:
                 self.conversation_id,
                 companion.models.worker_name,
                 companion.models.worker_reason,
+                window_of(companion.models),
             )
             return operation(context, *args, **kwargs)
 

@@ -18,7 +18,7 @@ from construct.memory.cycles.situation import (
 )
 from construct.memory.policy import Situation
 from construct.memory.shown.forks import inherited_window, reach, watermarks_and_counts
-from construct.operations.context import Context
+from construct.operations.context import Context, ModelWindow
 from construct.store import backlog, cycles, messages, observations, purge
 from construct.store.conversations import (
     ConversationSummary,
@@ -118,6 +118,8 @@ class Status:
     """Active observations by generation."""
     pending: Count
     superseded: int
+    window: ModelWindow | None = None
+    """How much the main model can read; None without a model."""
 
     @property
     def observations(self) -> Count:
@@ -146,6 +148,7 @@ def status(ctx: Context) -> Status:
         mode=_mode(ctx),
         phase=_phase(ctx, work.running),
         provider=named_provider(ctx.settings),
+        window=ctx.window,
         observation=Progress(situation.unobserved_tokens, config.thresholds.observer),
         compaction=Progress(situation.window_tokens, config.thresholds.compact),
         reflection=Progress(committed.tokens, config.thresholds.reflector),
