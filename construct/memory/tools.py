@@ -12,13 +12,14 @@ from construct.memory.config import MemoryConfig
 from construct.memory.keeping import keep_for_model
 from construct.memory.lookup import Rights
 from construct.memory.reading_tools import Found, tool
-from construct.memory.shown.forks import reach
+from construct.memory.shown.forks import inherited_window, reach
 from construct.store import messages
+from construct.store.conversations import get_conversation, get_watermarks
 from construct.store.database import transaction
 from construct.store.in_thread import Store
 from construct.store.reply_context import ContextItem
 from construct.text import shorten
-from construct.vocabulary import Role, Scope
+from construct.vocabulary import Role, Scope, Stance
 
 Forget = Callable[[int], Awaitable[str]]
 """Forgets an observation if the user agrees, and returns the answer for the model."""
@@ -79,6 +80,8 @@ class ToolBox:
 
     These are the message being answered, and the replies to it that are being replaced.
     """
+    recalls_quoted: bool = False
+    """Whether the request has a recalled passage that is quoted from a text."""
     keep_items: Callable[[Iterable[ContextItem]], None] = lambda _: None
     """Called with the memory items that a tool returned."""
 
@@ -124,8 +127,18 @@ class ToolBox:
             answering = [messages.get_message(db, i) for i in sorted(self.answering)]
             said = [m for m in answering if m.role == Role.USER]
             newest = said[-1] if said else None
-            kept = keep_for_model(db, content, category, newest, self.config.clock)
-        return f"Kept as {kept.id}: {kept.content}"
+            stance = Stance.QUOTED if self._has_text_from_outside(db) else Stance.STATED
+            kept = keep_for_model(db, content, category, newest, self.config.clock, stance)
+        note = " (quoted: it may come from a pasted or attached text)"
+        return f"Kept as {kept.id}{note * (kept.stance == Stance.QUOTED)}: {kept.content}"
+
+    def _has_text_from_outside(self, db: sqlite3.Connection) -> bool:
+        """Return whether the model is shown words that are not the user's: a paste, a file."""
+        window = get_watermarks(db, self.conversation_id).window
+        shown = messages.live_messages(db, self.conversation_id, window)
+        shown += inherited_window(db, get_conversation(db, self.conversation_id))
+        shown += [messages.get_message(db, i) for i in self.answering]
+        return self.recalls_quoted or any(m.pasted or m.attached for m in shown)
 
 
 def _as_text(value: object) -> str:

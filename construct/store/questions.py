@@ -17,6 +17,7 @@ from construct.store.sql import ID_LIST, column, insert, json_ids, new_uid
 from construct.vocabulary import QuestionKind
 
 _ITEMS = "question_items AS item JOIN questions AS q ON q.id = item.question_id"
+_IS_PROTECTED = "(pinned OR origin = 'user')"
 _APPLIED = f"SELECT {{}} FROM {_ITEMS} WHERE withheld_at IS NOT NULL"
 
 
@@ -41,14 +42,17 @@ def add_forget(
     An observation takes along its sources, other versions and repeats, the messages
     behind all of these, and the reflections made from it in the meantime. A message,
     named or taken along, takes along its replies. Any of them would bring the forgotten
-    words back.
+    words back. A pinned note, or one of the user's own, takes nothing along: it is only
+    asked about.
     """
     named, named_messages = set(observation_ids), set(message_ids)
     if not named and not named_messages:
         return
-    sources = with_sources(db, named) | _versions(db, named)
-    reflections = observations(db, sorted(with_reflections(db, named)))
-    affected = sources | {o.id for o in reflections if o.state != "superseded"}
+    protected = {o.id for o in observations(db, sorted(named)) if o.is_protected}
+    free = named - protected
+    sources = with_sources(db, free) | _versions(db, free)
+    reflections = observations(db, sorted(with_reflections(db, free)))
+    affected = protected | sources | {o.id for o in reflections if o.state != "superseded"}
     messages = named_messages | {m.id for m in messages_behind(db, sources)}
     messages |= {m.id for m in replies_to(db, messages)}
     question = {"uid": new_uid(), "kind": QuestionKind.FORGET, "cycle_id": cycle_id}
@@ -86,7 +90,8 @@ def withhold_committed(db: sqlite3.Connection, conversation_id: int, now: str) -
     )
     db.execute(
         f"""UPDATE observations SET withheld = 1
-            WHERE withheld = 0 AND id IN ({_APPLIED.format("observation_id")})"""
+            WHERE withheld = 0 AND NOT {_IS_PROTECTED}
+            AND id IN ({_APPLIED.format("observation_id")})"""
     )
     db.execute(
         f"""UPDATE messages SET withheld = 1

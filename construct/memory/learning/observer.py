@@ -352,12 +352,12 @@ def _named_days(messages: Iterable[Message], reading: Reading) -> list[str]:
         day.isoformat()
         for m in messages
         if m.role == Role.USER
-        for day in mentioned_days(own_words(m), reading.clock.day(m.created_at))
+        for day in mentioned_days(own_words(m), m.written(reading.clock).date())
     ]
 
 
 def _day(message: Message, reading: Reading) -> str:
-    return reading.clock.day(message.created_at).isoformat()
+    return message.written(reading.clock).date().isoformat()
 
 
 def _stored_and_unstored(

@@ -25,7 +25,7 @@ def transcript(messages: Sequence[Message], clock: Clock) -> tuple[str, dict[str
     for number, message in enumerate(messages, 1):
         anchor = f"M{number}"
         anchors[anchor] = message.id
-        when = clock.local(from_text(message.created_at)).strftime("%Y-%m-%d %H:%M")
+        when = message.written(clock).strftime("%Y-%m-%d %H:%M")
         parts.append(f"[{anchor}] {when} {message.role}:\n{escape(message.content)}")
     return "<transcript>\n" + "\n".join(parts) + "\n</transcript>", anchors
 
