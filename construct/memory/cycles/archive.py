@@ -7,7 +7,7 @@ from math import ceil
 
 from construct.llm.catalog import cost_usd
 from construct.llm.types import Model
-from construct.memory.learning.observer import batch_tokens
+from construct.memory.learning.observer_call import batch_tokens
 from construct.memory.shown.transcript import batches
 from construct.store import backlog
 from construct.store.backlog import Backlog
