@@ -44,8 +44,6 @@ def strongest_stance(
         return Stance.QUOTED
     if not with_files and not any(map(pasted_words, heard)):
         return Stance.STATED
-    if _is_taken_up(content, sources, with_files):
-        return Stance.STATED
     own = heard_words(map(own_words, heard))
     if with_files:
         telling = [*names(content), *_telling_words(content)]
@@ -68,18 +66,6 @@ def _is_all_pasted(content: str, heard: Sequence[Message], own: HeardWords) -> b
     if not named and not counted:
         return False
     return not any(map(own.has, named)) and not any(v & own_values for v in counted)
-
-
-def _is_taken_up(content: str, sources: Sequence[Message], with_files: Sequence[Message]) -> bool:
-    """Return whether a source has only the user's own words and shares a longer one.
-
-    "I'll pay that bill on Friday", said of a bill that was pasted before, is the user's plan.
-    """
-    return any(
-        m.role == Role.USER and m not in with_files and not pasted_words(m)
-        and any(map(heard_words([m.content]).has, _telling_words(content)))
-        for m in sources
-    ) and any(pasted_words(m) or m in with_files for m in sources)  # fmt: skip
 
 
 def _telling_words(content: str) -> list[str]:

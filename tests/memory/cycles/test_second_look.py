@@ -139,12 +139,12 @@ async def test_a_wrong_anchor_is_mended_from_the_batch(tmp_path: Path, api: Fake
         assert await query(t, "SELECT message_id FROM observation_messages") == [(3,)]
         (group,) = read_groups(api.of("verifier")[0].body)
         assert group.look == []  # the two messages before M3 say it
-        fresh = f"- {D} M1 Noor lost her first tooth, and Bas wants a coin"
+        fresh = f"- {D} M1 Noor lost another tooth, and Kim wants a kite"
         api.observer = lambda _body: observer_answer([fresh])
-        for text in ("Noor lost it.", "So it goes.", "And so on.", "Bas wants a coin too."):
+        for text in ("Noor lost another.", "So it goes.", "And so on.", "Kim wants a kite."):
             await t.say(text)
         await t.companion.worker.run_now(t.id)
-        assert (await stored(t))[-1][0].startswith("Noor lost her first tooth, and")
+        assert (await stored(t))[-1][0].startswith("Noor lost another")
         linked = await query(
             t, "SELECT message_id FROM observation_messages WHERE observation_id = 2"
         )

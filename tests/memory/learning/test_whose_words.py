@@ -27,6 +27,7 @@ PICTURE = message(5, "user", "Look at this")
         ("User quit, and could ask the Mieterverein", [MAIL, REPLY], "stated"),
         ("User pays rent", [PASTE], "quoted"),
         ("User pays the rent of 1300 euros on Friday", [PASTE, BILL], "stated"),
+        ("User pays the rent of 1300 euros", [PASTE, BILL], "quoted"),
         ("User has a cat", [PICTURE], "quoted"),
         ("User asks to look at a cat", [PICTURE], "stated"),
     ],
