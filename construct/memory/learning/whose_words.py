@@ -11,6 +11,7 @@ from construct.vocabulary import Role, Stance
 
 _QUOTED_LINE = re.compile(r"^[^\S\n]*>.*$", re.MULTILINE)
 """A whole line that begins with `>`."""
+_ATTACHMENT_LINE = re.compile(r"^\[(?:image|pdf|text): [^\[\]]+\]$", re.MULTILINE)
 _TELLING_WORD = re.compile(r"[^\W\d_]{4,}")
 
 
@@ -19,7 +20,9 @@ def own_words(message: Message) -> str:
 
     Pasted and attached text is not theirs.
     """
-    return _QUOTED_LINE.sub("", message.content) if message.role == Role.USER else ""
+    if message.role != Role.USER:
+        return ""
+    return _ATTACHMENT_LINE.sub("", _QUOTED_LINE.sub("", message.content))
 
 
 def pasted_words(message: Message) -> str:
