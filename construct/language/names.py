@@ -132,7 +132,8 @@ def shares_a_word(one: str, other: str) -> bool:
     script has no spaces, two characters in a row are a word.
     """
     heard = heard_words([other])
-    telling = {*letter_words(one), *map(fold, names(one)), *re.findall(r"\d+", one)}
+    named = (fold(name) for name in names(one) if len(name) >= _MIN_STEM or not _has_case(name))
+    telling = {*letter_words(one), *named, *re.findall(r"\d+", one)}
     if any(map(heard.has, telling)):
         return True
     return any(
