@@ -7,6 +7,7 @@ are not terms unless they are quoted. Terms are compared as whole words, in any 
 """
 
 import re
+from collections.abc import Iterable
 
 from construct.language.wordlists import NOTE_STOP_WORDS, SENTENCE_OPENERS
 from construct.language.words import CJK, LETTER, SIGN, normal_form, tokens, words
@@ -50,6 +51,12 @@ def terms(text: str) -> frozenset[str]:
         all_terms.update(words(next(filter(None, quoted.groups()))))
     # A single CJK character says too little to be a term.
     return frozenset(word for word in all_terms if not _IS_CJK.fullmatch(word))
+
+
+def takes_term_from(text: str, other: str, own: Iterable[str]) -> bool:
+    """Return whether a text has a term or name of another that its own texts do not have."""
+    shared = (terms(text) | opening_names(text)) & set(words(other))
+    return bool(shared.difference(*map(words, own)))
 
 
 def opening_names(text: str) -> frozenset[str]:

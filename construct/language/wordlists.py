@@ -61,6 +61,14 @@ _STOP_WORDS = {
     """,
 }
 STOP_WORDS = {language: word_set(text) for language, text in _STOP_WORDS.items()}
+# Stop words that other languages have too: Polish "na", Finnish "on", Danish "er".
+COMMON_WORDS = word_set(
+    """
+    a al an da dat de den do e el en er han har i in is ja je la le ma man me mi min na ne no o on
+    per se si ta te ti to tu u un y za è
+"""
+)
+
 # English stop words that may be names or dates in a note: "vitamin D", "Don", "in May".
 _NAME_LIKE = word_set("d don go m may won")
 # Stop words of notes: English ones, and those that nearly every note has.

@@ -9,6 +9,7 @@ blocks it does not know. Its retries are not used either: it sleeps for as long 
 import asyncio
 import logging
 import threading
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -17,12 +18,14 @@ from construct.llm import anthropic_errors as errors
 from construct.llm.anthropic_errors import Endpoint
 from construct.llm.capable import parameters_in
 from construct.llm.catalog import is_claude, model_info
+from construct.llm.network import is_on_this_machine
 from construct.vocabulary import AttachmentKind
 
 if TYPE_CHECKING:
     import httpx2
 
     from construct.llm.anthropic_stream import AnthropicStream
+    from construct.llm.anthropic_wire import Body
     from construct.llm.sdk import AsyncAnthropic
     from construct.llm.types import Request, WorkReply, WorkRequest
 
@@ -30,7 +33,6 @@ CONNECT_SECONDS = 8.0
 # Most local servers need no key. The SDK does, and would search the environment and the
 # disk for one.
 _NO_KEY = "none"
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class AnthropicModel:
@@ -68,9 +70,14 @@ class AnthropicModel:
     def stream(self, request: "Request") -> "AnthropicStream":
         """Return the stream of a reply. Nothing is sent before it is iterated."""
         from construct.llm.anthropic_stream import AnthropicStream
-        from construct.llm.anthropic_wire import chat_body
+        from construct.llm.anthropic_wire import chat_body, without_pictures
 
-        return AnthropicStream(self.end, self.send, chat_body(self.name, request), request.on_retry)
+        def blind() -> "Body":
+            self.reads -= {AttachmentKind.IMAGE}
+            return chat_body(self.name, without_pictures(request))
+
+        body = chat_body(self.name, request)
+        return AnthropicStream(self.end, self.send, body, blind, request.on_retry)
 
     async def complete(self, request: "WorkRequest") -> "WorkReply":
         """Return a worker's answer.
@@ -82,7 +89,11 @@ class AnthropicModel:
         from construct.llm.anthropic_wire import work_body
         from construct.llm.work import collect
 
-        stream = AnthropicStream(self.end, self.send, work_body(self.name, request))
+        def blind() -> "Body":
+            self.reads -= {AttachmentKind.IMAGE}
+            return work_body(self.name, replace(request, pictures=()))
+
+        stream = AnthropicStream(self.end, self.send, work_body(self.name, request), blind)
         return await collect(stream, request, self.end.who)
 
     async def close(self) -> None:
@@ -151,21 +162,23 @@ def _new_client(end: Endpoint) -> "AsyncAnthropic":
             timeout=timeout,
             max_retries=0,
             open_telemetry=False,
-            http_client=_direct_client(url),
+            http_client=_http_client(url),
         )
-    except (httpx2.InvalidURL, ValueError, ImportError, OSError) as error:
-        # ImportError: a SOCKS proxy wants another package; OSError: certificates that
-        # are not where they should be.
-        raise errors.bad_url(end) from error
+    except (httpx2.InvalidURL, ValueError) as error:
+        raise errors.bad_address(end, error) from error
+    except OSError as error:
+        raise errors.bad_certificates(error) from error
 
 
-def _direct_client(url: str) -> "httpx2.AsyncClient | None":
-    """Return a client without a proxy if the server is on this machine, else None."""
+def _http_client(url: str) -> "httpx2.AsyncClient":
+    """Return a client that uses the environment's proxy, unless the server is on this machine.
+
+    The SDK would make one itself, but stumbles over brackets in NO_PROXY.
+    """
     import httpx2
 
-    parts = urlsplit(url)
-    if parts.hostname not in _LOOPBACK:
-        return None
-    return httpx2.AsyncClient(
-        trust_env=False, verify=parts.scheme == "https"
-    )  # certificates take 25 ms to load
+    if not is_on_this_machine(url):
+        return httpx2.AsyncClient()
+    # Certificates take 25 ms to load. What SSL_CERT_FILE names counts here too.
+    verify = httpx2.create_ssl_context() if urlsplit(url).scheme == "https" else False
+    return httpx2.AsyncClient(trust_env=False, verify=verify)

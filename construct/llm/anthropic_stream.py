@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any
 
+from construct.errors import PicturesRefusedError
 from construct.llm import anthropic_errors as errors
 from construct.llm.anthropic_errors import Endpoint, Failure
 from construct.llm.anthropic_wire import Body, encoded
@@ -44,7 +45,8 @@ Send = Callable[[bytes], Awaitable["httpx2.Response"]]
 class AnthropicStream:
     """A reply being streamed. It can be iterated only once.
 
-    `reply` holds what has arrived, even if the stream fails or is closed early.
+    `reply` holds what has arrived, even if the stream fails or is closed early. If the server
+    takes no pictures, `body_without_pictures` is sent instead.
     """
 
     def __init__(
@@ -52,9 +54,11 @@ class AnthropicStream:
         end: Endpoint,
         send: Send,
         body: Body,
+        body_without_pictures: Callable[[], Body],
         on_retry: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.reply = Reply()
+        self._without_pictures = body_without_pictures
         self._on_retry = on_retry
         self._end = end
         self._send = send
@@ -79,6 +83,10 @@ class AnthropicStream:
             except _FailedError as failed:
                 if self.reply.stop_reason is not None:
                     return  # all of the answer had come
+                error = failed.failure.error
+                if isinstance(error, PicturesRefusedError) and not attempt:
+                    self._body = encoded(self._without_pictures() | {"stream": True})
+                    continue
                 wait = _wait(failed.failure, attempt)
                 if wait is None or self.reply.text or self.reply.blocks:
                     raise failed.failure.error from failed.__cause__

@@ -3,6 +3,7 @@
 import base64
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from construct.llm.catalog import model_info
@@ -21,6 +22,24 @@ from construct.vocabulary import AttachmentKind
 
 MAX_MARKS = 4
 Body = dict[str, Any]
+
+
+def without_pictures(request: Request) -> Request:
+    """Return a request with the name of each picture in its place."""
+    messages = tuple(
+        replace(message, blocks=tuple(map(_without_picture, message.blocks)))
+        for message in request.messages
+    )
+    return replace(request, messages=messages)
+
+
+def _without_picture(block: Block) -> Block:
+    if not isinstance(block, File):
+        return block
+    kind = AttachmentKind.of(block.media_type)
+    if kind is not AttachmentKind.IMAGE:
+        return block
+    return Text(f"[{kind}: {block.name}]", mark=block.mark)
 
 
 def chat_body(model: str, request: Request) -> Body:

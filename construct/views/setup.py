@@ -156,6 +156,12 @@ def saved_text(saved: SavedChoice, *, with_advice: bool) -> str:
             f"{saved.overridden_by} in the environment, .env or config.env takes precedence. "
             "Remove it to use this choice."
         )
+    if saved.found_window is not None:
+        where = "that file" if saved.stores_window else "the environment"
+        lines.append(
+            f"Its server says that it reads {saved.found_window:,} tokens at once. To change that,"
+            f" set CONSTRUCT_CONTEXT_WINDOW in {where}."
+        )
     if with_advice and saved.advice:
         lines.append(saved.advice)
     return "\n".join(lines)
@@ -169,4 +175,5 @@ def saved_json(saved: SavedChoice) -> dict[str, Any]:
         "reply": saved.answer,
         "config_file": str(saved.config_file),
         "overridden_by_environment": saved.overridden_by is not None,
+        "advice": saved.advice,
     }

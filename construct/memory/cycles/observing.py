@@ -32,6 +32,7 @@ from construct.store.attachments import attachments_with_data
 from construct.store.conversations import get_conversation, get_watermarks
 from construct.store.forbidden import left_out_note
 from construct.store.messages import is_readable, newest_messages
+from construct.store.note_links import last_said
 from construct.store.records import Message, Observation
 from construct.user_rules import read_rules
 from construct.vocabulary import (
@@ -136,7 +137,7 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
             based_on=get_watermarks(db, self.home).observed,
             known=known,
             replaceable=replaceable(db, self.config.scope, self.home, known),
-            said=stored_observations.last_said(db, [o.id for o in known]),
+            said=last_said(db, [o.id for o in known]),
             current=current_thread(db, self.home),
         )
 
