@@ -34,6 +34,7 @@ from construct.memory.shown.lines import (
     anchors_in,
     plain_line,
 )
+from construct.store.note_history import STAND_IN
 from construct.store.records import Observation
 from construct.vocabulary import Priority, Stance
 
@@ -327,7 +328,7 @@ def _extraction(
         else:
             accepted.append(substitute)
             account.problems.append(
-                f"stand-in for “{quote}” ({line.reason}): “{substitute.content[:_QUOTE_LENGTH]}”"
+                f"{STAND_IN}“{quote}” ({line.reason}): “{substitute.content[:_QUOTE_LENGTH]}”"
             )
     return Extraction(
         observations=tuple(accepted),

@@ -4,15 +4,18 @@ The table holds the kinds of fault that public bug reports on memory systems des
 worker gives the same answer however often it is asked, unless a test says otherwise.
 """
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.memory.cycles.scripted import notes, observes_only, query, sent
+from construct.store.flags import flagged
+from construct.vocabulary import Flag
+from tests.memory.cycles.scripted import notes, observes_only, query, sent, take_back
 from tests.support import fake_faults as faults
-from tests.support.fake_api import FakeApi
+from tests.support.fake_api import FakeApi, adversarial
 from tests.support.fake_types import Answer, Json
 from tests.support.fake_worker import (
     Group,
@@ -21,6 +24,7 @@ from tests.support.fake_worker import (
     read_transcript,
     verifier_answer,
 )
+from tests.support.program import Program
 from tests.support.talks import Talk, talking
 
 MONDAY = {"CONSTRUCT_NOW": "2026-11-02T10:00:00+00:00", "CONSTRUCT_TZ": "UTC"}
@@ -393,3 +397,88 @@ async def test_passing_matters_are_checked_only_with_a_hint(tmp_path: Path, api:
         assert sent(api, "verifier").startswith("<messages>\n[before] ")
         (said,) = [m for m in read_transcript(api.of("observer")[-1].body) if m.role == "user"]
         assert said.anchor == "M1"
+
+
+@pytest.mark.parametrize(
+    ("allergy", "said", "fact"),
+    [
+        ("User is allergic to penicillin", "I drive a Skoda.", "User drives a Skoda"),
+        ("User ist gegen Penicillin allergisch", "Ich fahre Skoda.", "User fährt einen Skoda"),
+        ("User é alérgica à penicilina", "Conduzo um Skoda.", "User conduz um Skoda"),
+        ("У User аллергия на пенициллин", "Езжу на Шкоде.", "User ездит на Шкоде"),
+        ("User对青霉素过敏", "我开斯柯达。", "User开斯柯达"),
+        ("User jest uczulona na penicylinę", "Mam skodę.", "User ma skodę"),
+    ],
+)
+async def test_what_matters_goes_only_to_a_successor_of_its_subject(
+    tmp_path: Path, api: FakeApi, allergy: str, said: str, fact: str
+) -> None:
+    """A verifier that nods makes it doubtful, and the user is asked."""
+    async with talking(tmp_path, api, **MONDAY) as t:
+        await observed(t, api, [f"{allergy}."], f"! {D} M1 {allergy}")
+        found = await observed(t, api, [said], f"- {D} M1 {fact} | replaces K1")
+        assert [content for content, _ in found] == [allergy, fact]
+        assert "doubtful: " in await notes(t)
+        assert await t.companion.store.call(flagged, Flag.DOUBTFUL) == {1}
+        asked = await query(
+            t,
+            "SELECT kind, observation_id FROM questions JOIN question_items"
+            " ON questions.id = question_id",
+        )
+        assert asked == [("doubtful", 1)]
+        await take_back(t)
+        assert await t.companion.store.call(flagged, Flag.DOUBTFUL) == frozenset()
+        assert await query(t, "SELECT * FROM questions") == []
+
+
+async def test_no_words_of_the_user_stand_in_where_there_are_none(
+    tmp_path: Path, api: FakeApi
+) -> None:
+    """The refused line waits for the user in `review`."""
+    api.verifier = adversarial.always_no
+    async with talking(tmp_path, api, **MONDAY) as t:
+        line = f"- {D} M2 Assistant recommends the book Dune | assistant"
+        assert await observed(t, api, ["What should I read?"], line) == []
+        waiting = await query(
+            t,
+            "SELECT kind, text, noted_on, observation_id, message_id"
+            " FROM questions JOIN question_items ON questions.id = question_id",
+        )
+        assert waiting == [("stand-in", "Assistant recommends the book Dune", D, None, 2)]
+
+
+def test_stand_ins_are_shown(tmp_path: Path, api: FakeApi) -> None:
+    """In `status`, `/generations` and `why`, with the refused line and the reason."""
+    program = Program(tmp_path, {**api.env(), **MONDAY})
+    api.verifier = refuses(looks)
+    line = f"! {D} M1 User has a cat called Zoltan"
+    api.observer = lambda _body: observer_answer([line])
+    program.run("ask", "--no-wait", "I have a cat.")
+    program.run("compact")
+    assert program.json("status")["stand_ins"] == 1
+    later = {"CONSTRUCT_NOW": "2026-12-03T10:00:00+00:00"}
+    assert json.loads(program.run("status", "--json", more=later).stdout)["stand_ins"] == 0
+    assert "1 line of the memory worker's could not be confirmed" in " ".join(
+        program.run("status").stdout.split()
+    )
+    why = " ".join(program.run("memory", "why", "1").stdout.split())
+    assert (
+        "stand-in for “User has a cat called Zoltan” (nobody said Zoltan): “I have a cat.”" in why
+    )
+    chat = program.run("chat", "--commands", stdin="/generations\n").stdout
+    assert "stand-in for “User has a cat called Zoltan”" in " ".join(chat.split())
+
+
+async def test_what_is_to_be_forgotten_needs_a_yes(tmp_path: Path, api: FakeApi) -> None:
+    """A verifier that says no keeps it in sight; nothing stands in from such a message."""
+    api.verifier = refuses(lambda g: "" if g.kind == "note" else "the user did not ask")
+    async with talking(tmp_path, api, **MONDAY) as t:
+        await observed(t, api, ["I owe Ana money."], f"! {D} M1 User owes Ana money")
+        api.observer = lambda _body: observer_answer([], forget=["K1", "M1"])
+        await t.say("Ana is my sister.")
+        await t.companion.worker.run_now(t.id)
+        groups = [g for r in api.of("verifier") for g in read_groups(r.body)]
+        wishes = [g for g in groups if g.kind == "forget"]
+        assert [n.text for n in wishes[0].notes] == ["User owes Ana money"]
+        assert wishes[0].result.text == "forget M1"
+        assert await query(t, "SELECT * FROM questions WHERE kind = 'forget'") == []
