@@ -33,7 +33,7 @@ class LifeEvent:
     at: str
     event: str
     """`said`, `noted`, `joined`, `edited`, `checked`, `replaced`, `repeated`, `kept`,
-    `withheld`, `dropped` or `undone`."""
+    `stand-in`, `withheld`, `dropped` or `undone`."""
     text: str
 
 
@@ -146,7 +146,7 @@ def _later_events(db: sqlite3.Connection, o: Observation) -> Iterator[LifeEvent]
         if cycle.status == CycleStatus.REVERTED and cycle.reverted_at:
             yield LifeEvent(cycle.reverted_at, "undone", _taken_back(cycle))
     for at, note in note_history.notes_quoting(db, o.content):
-        yield LifeEvent(at, "kept", note)
+        yield LifeEvent(at, _event_of(note), note)
     for at in note_history.withheld_at(db, o.id):
         yield LifeEvent(at, "withheld", "you asked to forget it")
     if not o.superseded_at or o.superseded_by is None:
@@ -157,6 +157,11 @@ def _later_events(db: sqlite3.Connection, o: Observation) -> Iterator[LifeEvent]
     elif all(o.superseded_by != successor.cycle.id for successor in successors):
         text = f"by {_cycle_name(cycle)}, as no longer of use"
         yield LifeEvent(o.superseded_at, "dropped", text)
+
+
+def _event_of(note: str) -> str:
+    """Return what a cycle's note on an observation tells of."""
+    return "stand-in" if note.startswith(note_history.STAND_IN) else "kept"
 
 
 def _succession_event(successor: Successor) -> LifeEvent:

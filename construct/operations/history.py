@@ -14,6 +14,7 @@ from construct.clock import Clock, from_text, to_text
 from construct.errors import UsageError
 from construct.language.moments import parse_moment
 from construct.operations.context import Context
+from construct.operations.status import recent_stand_ins
 from construct.store import note_history, observations, succession
 from construct.store.forbidden import count_left_out
 from construct.store.note_history import Generation, Span
@@ -105,6 +106,10 @@ class Generations:
     """Notes of the newest reflector runs, such as what was refused, and why."""
     left_out: int = 0
     """How many observations the user's rules have kept out of the memory."""
+    stand_ins: int = 0
+    """How many lines of the worker were refused for good in the last 30 days."""
+    stood_in: tuple[str, ...] = ()
+    """Notes on the newest sentences of the user's that stand in for such lines."""
 
 
 def generations(ctx: Context) -> Generations:
@@ -116,6 +121,8 @@ def generations(ctx: Context) -> Generations:
         sources=sources_of(ctx.db, [o.id for o in newest]),
         kept_back=tuple(note_history.notes_of_reflections(ctx.db, _NEWEST_REFLECTIONS)),
         left_out=count_left_out(ctx.db),
+        stand_ins=recent_stand_ins(ctx),
+        stood_in=tuple(note_history.notes_of_stand_ins(ctx.db, _NEWEST_REFLECTIONS)),
     )
 
 

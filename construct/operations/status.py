@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from construct.clock import to_text
 from construct.llm.catalog import is_known
 from construct.llm.providers import named_provider
 from construct.llm.types import Request
@@ -29,6 +30,7 @@ from construct.store.conversations import (
 from construct.store.forbidden import count_left_out
 from construct.store.messages import MessageCounts
 from construct.store.observations import Count
+from construct.store.questions import count_stand_ins
 from construct.store.records import Cycle, Message, Watermarks
 from construct.vocabulary import (
     EXTRACTIVE,
@@ -43,6 +45,7 @@ from construct.vocabulary import (
 if TYPE_CHECKING:
     from construct.talk.companion import Companion
 
+_STAND_INS_WITHIN = timedelta(days=30)
 _PHASES = {CycleKind.OBSERVER: Phase.OBSERVING, CycleKind.REFLECTOR: Phase.REFLECTING}
 
 
@@ -87,6 +90,8 @@ class Work:
     """Whether the worker's prices are in data/models.toml."""
     left_out: int = 0
     """How many observations the user's rules have kept out of the memory."""
+    stand_ins: int = 0
+    """How many lines of the worker were refused for good in the last 30 days."""
 
     @property
     def is_limited(self) -> bool:
@@ -238,6 +243,11 @@ async def next_request(companion: "Companion", conversation_id: int | None) -> N
     return NextRequest(request, main.name, main.context_window)
 
 
+def recent_stand_ins(ctx: Context) -> int:
+    """Return how many lines of the worker were refused for good in the last 30 days."""
+    return count_stand_ins(ctx.db, to_text(ctx.clock.now() - _STAND_INS_WITHIN))
+
+
 def _work(ctx: Context) -> Work:
     db, here, config = ctx.db, ctx.conversation_id, ctx.memory
     work = Work(
@@ -249,6 +259,7 @@ def _work(ctx: Context) -> Work:
         limit_usd=config.daily_usd,
         has_price=is_known(ctx.worker),
         left_out=count_left_out(db),
+        stand_ins=recent_stand_ins(ctx),
     )
     if here is None:
         return work

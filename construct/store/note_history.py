@@ -10,6 +10,8 @@ from construct.store.sql import ID_LIST, column, json_ids, scalar, select
 
 NOTED_LENGTH = 80
 """A cycle's notes quote at least this many characters of an observation, or all of it."""
+STAND_IN = "stand-in for "
+"""How the note begins that names a refused line and the user's sentence in its place."""
 
 
 def without_reverted(db: sqlite3.Connection, ids: Collection[int]) -> list[Observation]:
@@ -43,6 +45,14 @@ def notes_of_reflections(db: sqlite3.Connection, limit: int) -> list[str]:
         ORDER BY id DESC LIMIT ?
     ) AS newest, json_each(newest.notes) ORDER BY newest.id DESC, key"""
     return column(db, query, (limit,))
+
+
+def notes_of_stand_ins(db: sqlite3.Connection, limit: int) -> list[str]:
+    """Return the newest notes of observer cycles on sentences that stand in for refused lines."""
+    query = """SELECT value FROM cycles, json_each(cycles.notes)
+               WHERE kind = 'observer' AND notes IS NOT NULL AND instr(value, ?) = 1
+               ORDER BY cycles.id DESC, key LIMIT ?"""
+    return column(db, query, (STAND_IN, limit))
 
 
 def withheld_at(db: sqlite3.Connection, observation_id: int) -> list[str]:

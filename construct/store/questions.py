@@ -10,14 +10,14 @@ import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from construct.store.forbidden import is_forbidden
 from construct.store.note_links import messages_behind, with_origins, with_reflections, with_sources
 from construct.store.observations import observations
 from construct.store.replies import replies_to
-from construct.store.sql import ID_LIST, column, insert, json_ids, new_uid
+from construct.store.sql import ID_LIST, column, insert, json_ids, new_uid, scalar
 from construct.vocabulary import QuestionKind
 
 _ITEMS = "question_items AS item JOIN questions AS q ON q.id = item.question_id"
-_IS_PROTECTED = "(pinned OR origin = 'user')"
 _APPLIED = f"SELECT {{}} FROM {_ITEMS} WHERE withheld_at IS NOT NULL"
 
 
@@ -55,12 +55,62 @@ def add_forget(
     affected = protected | sources | {o.id for o in reflections if o.state != "superseded"}
     messages = named_messages | {m.id for m in messages_behind(db, sources)}
     messages |= {m.id for m in replies_to(db, messages)}
-    question = {"uid": new_uid(), "kind": QuestionKind.FORGET, "cycle_id": cycle_id}
-    question_id = insert(db, "questions", {**question, "created_at": now})
+    question_id = _insert(db, QuestionKind.FORGET, cycle_id, now)
     items = [{"observation_id": i, "along": i not in named} for i in sorted(affected)]
     items += [{"message_id": i, "along": i not in named_messages} for i in sorted(messages)]
     for item in items:
-        insert(db, "question_items", {"uid": new_uid(), "question_id": question_id, **item})
+        _insert_item(db, question_id, **item)
+
+
+def add_doubtful(db: sqlite3.Connection, cycle_id: int, observation_id: int, now: str) -> None:
+    """Ask whether an observation still holds, unless that is asked already."""
+    query = f"""SELECT count(*) FROM {_ITEMS}
+                WHERE kind = 'doubtful' AND observation_id = ? AND answered_at IS NULL"""
+    if not scalar(db, query, (observation_id,)):
+        question_id = _insert(db, QuestionKind.DOUBTFUL, cycle_id, now)
+        _insert_item(db, question_id, observation_id=observation_id)
+
+
+def add_stand_in(
+    db: sqlite3.Connection, cycle_id: int, observation_id: int, refused: str, now: str
+) -> None:
+    """Ask about the user's own sentence that was stored in the place of a refused line."""
+    text = None if is_forbidden(db, refused) else refused
+    question_id = _insert(db, QuestionKind.STAND_IN, cycle_id, now, text=text)
+    _insert_item(db, question_id, observation_id=observation_id)
+
+
+def add_lost_line(
+    db: sqlite3.Connection,
+    cycle_id: int,
+    refused: str,
+    noted_on: str,
+    message_ids: Iterable[int],
+    now: str,
+) -> None:
+    """Ask about a refused line that no words of the user's could stand in for."""
+    if is_forbidden(db, refused):
+        return
+    question_id = _insert(db, QuestionKind.STAND_IN, cycle_id, now, text=refused, noted_on=noted_on)
+    for message_id in message_ids:
+        _insert_item(db, question_id, message_id=message_id)
+
+
+def count_stand_ins(db: sqlite3.Connection, since: str) -> int:
+    """Return how many lines were refused for good since a stored time."""
+    query = "SELECT count(*) FROM questions WHERE kind = 'stand-in' AND created_at >= ?"
+    return int(scalar(db, query, (since,)))
+
+
+def _insert(
+    db: sqlite3.Connection, kind: QuestionKind, cycle_id: int, now: str, **columns: str | None
+) -> int:
+    question = {"uid": new_uid(), "kind": kind, "cycle_id": cycle_id, "created_at": now}
+    return insert(db, "questions", {**question, **columns})
+
+
+def _insert_item(db: sqlite3.Connection, question_id: int, **about: int) -> None:
+    insert(db, "question_items", {"uid": new_uid(), "question_id": question_id, **about})
 
 
 def _versions(db: sqlite3.Connection, named: set[int]) -> set[int]:
@@ -79,7 +129,7 @@ def withhold_committed(db: sqlite3.Connection, conversation_id: int, now: str) -
 
     What they are about is withheld from the model. A message that is still in its
     conversation's window is withheld from recall at once, from requests when it leaves
-    the window.
+    the window. What is pinned, or the user's own, is only asked about.
     """
     db.execute(
         """UPDATE questions SET withheld_at = ?
@@ -90,7 +140,7 @@ def withhold_committed(db: sqlite3.Connection, conversation_id: int, now: str) -
     )
     db.execute(
         f"""UPDATE observations SET withheld = 1
-            WHERE withheld = 0 AND NOT {_IS_PROTECTED}
+            WHERE withheld = 0 AND NOT pinned AND origin <> 'user'
             AND id IN ({_APPLIED.format("observation_id")})"""
     )
     db.execute(

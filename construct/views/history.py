@@ -22,6 +22,7 @@ from construct.operations.history import (
 from construct.store.note_history import Generation
 from construct.store.records import Observation
 from construct.text import one_line
+from construct.views.learning import stand_ins_view
 from construct.views.memory import observation_json, observation_table
 from construct.views.rules import left_out_view
 from construct.views.widgets import AccentBar, ByWidth, Prose, grid, headed, spaced
@@ -113,6 +114,9 @@ def generations_view(generations: Generations, today: date) -> RenderableType:
     if generations.kept_back:
         parts.append(Text("\nKept as it was", style="heading3"))
         parts += [Text(f"  {one_line(note)}", style="dim") for note in generations.kept_back]
+    if generations.stand_ins:
+        parts.append(Text(f"\n{stand_ins_view(generations.stand_ins)}", style="dim"))
+        parts += [Text(f"  {one_line(note)}", style="dim") for note in generations.stood_in]
     if generations.left_out:
         parts.append(Text(f"\n{left_out_view(generations.left_out)}", style="dim"))
     return Group(*parts)

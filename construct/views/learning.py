@@ -96,3 +96,12 @@ def _reflection_parts(reflection: Reflection) -> list[str]:
         if retired := reflection.superseded_by(kind):
             parts.append(f"{counted(len(retired), 'observation')} {how}")
     return parts
+
+
+def stand_ins_view(count: int) -> str:
+    """Return how many lines were refused for good, and what became of them."""
+    lines = counted(count, "line")
+    return (
+        f"In the last 30 days {lines} of the memory worker's could not be confirmed. "
+        "What you said is kept in their place, word for word."
+    )

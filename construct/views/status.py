@@ -18,6 +18,7 @@ from construct.operations.status import Progress, Status, Watermark, Work
 from construct.program import in_shell
 from construct.store.records import Cycle
 from construct.text import one_line, shorten
+from construct.views.learning import stand_ins_view
 from construct.views.rules import left_out_view
 from construct.views.widgets import ByWidth, grid
 from construct.views.words import counted, money, percent, when
@@ -80,6 +81,7 @@ def status_json(status: Status) -> dict[str, Any]:
             "superseded": {"count": status.superseded},
         },
         "reflections": asdict(status.reflections),
+        "stand_ins": status.work.stand_ins,
         "generations": {str(level): size.count for level, size in status.committed.items()},
         "watermarks": {name: id_ or None for name, id_ in asdict(status.watermarks).items()},
         "progress": {
@@ -122,6 +124,8 @@ def status_notes(status: Status, imported: int = 0, compact: str = "/compact") -
         )
     if work.left_out:
         yield left_out_view(work.left_out, in_shell=compact != "/compact")
+    if work.stand_ins:
+        yield stand_ins_view(work.stand_ins)
     if imported:
         messages = counted(imported, "imported message")
         yield f"Not observed yet: {messages}. {in_shell('observe')} learns from them."

@@ -25,11 +25,12 @@ from construct.store.conversations import (
     set_watermark,
 )
 from construct.store.cycles import is_running
+from construct.store.flags import set_flag
 from construct.store.forbidden import is_forbidden
 from construct.store.messages import get_message, is_readable, is_shown, live_messages
 from construct.store.records import Message, Observation
 from construct.store.succession import apply_replacements
-from construct.vocabulary import Replacement, WatermarkName
+from construct.vocabulary import Flag, Replacement, WatermarkName
 
 
 class StaleError(Exception):
@@ -56,8 +57,8 @@ def store_extraction(
     """Store an observer's notes as pending and move `observed` past the batch.
 
     What they replace, and what the user asked to forget, is kept with the cycle until
-    they are committed. The watermark does not move for archived messages: it has
-    already passed them.
+    they are committed. What they contradict and may not replace is doubtful at once. The
+    watermark does not move for archived messages: it has already passed them.
     """
     conversation_id = batch[0].conversation_id
     require_running(db, cycle_id)
@@ -70,30 +71,16 @@ def store_extraction(
     allowed = {m.id for m in present if is_readable(m)}
     stored = left_out = 0
     for proposed in found.observations:
-        sources = [i for i in proposed.sources if i in allowed]
-        if not sources:
+        said = [m for m in present if m.id in proposed.sources and m.id in allowed]
+        if not said:
             continue
-        observation_id = _insert(db, proposed, cycle_id, conversation_id, 0, now, committed_at=None)
-        if observation_id is None:
+        if _store_note(db, proposed, said, cycle_id, now):
+            stored += 1
+        else:
             left_out += 1
-            continue
-        note_links.link_messages(db, observation_id, sources)
-        replaced = [
-            o.id
-            for o in stored_observations.observations(db, proposed.replaces)
-            if o.state != "superseded"
-        ]
-        note_links.link_replaced(
-            db, [(observation_id, old) for old in replaced], Replacement.OUTDATED, cycle_id
-        )
-        lenders = stored_observations.observations(db, [*proposed.replaces, *proposed.borrowed])
-        note_links.link_borrowed(
-            db, [(observation_id, o.id) for o in lenders if o.id not in replaced]
-        )
-        own = [m.text for m in present if m.id in sources]
-        named = [o.id for o in lenders if takes_term_from(proposed.content, o.content, own)]
-        note_links.link_through(db, observation_id, named)
-        stored += 1
+    for line in found.lost:
+        sources = [i for i in line.sources if i in allowed]
+        questions.add_lost_line(db, cycle_id, line.content, line.observation_date, sources, now)
     known = [o.id for o in stored_observations.observations(db, found.forget_observations)]
     asked = [i for i in found.forget_messages if i in allowed]
     questions.add_forget(db, cycle_id, known, asked, now)
@@ -111,6 +98,43 @@ def store_extraction(
         _updated(db, conversation.suggested_response, found.suggested_response),
     )
     return Stored(stored, left_out)
+
+
+def _store_note(
+    db: sqlite3.Connection,
+    proposed: ProposedObservation,
+    sources: Sequence[Message],
+    cycle_id: int,
+    now: str,
+) -> bool:
+    """Store an observer's line as pending, with its links, flags and questions.
+
+    False if the user's rules forbid it.
+    """
+    home = sources[0].conversation_id
+    observation_id = _insert(db, proposed, cycle_id, home, 0, now, committed_at=None)
+    if observation_id is None:
+        return False
+    note_links.link_messages(db, observation_id, [m.id for m in sources])
+    replaced = [
+        o.id
+        for o in stored_observations.observations(db, proposed.replaces)
+        if o.state != "superseded"
+    ]
+    note_links.link_replaced(
+        db, [(observation_id, old) for old in replaced], Replacement.OUTDATED, cycle_id
+    )
+    lenders = stored_observations.observations(db, [*proposed.replaces, *proposed.borrowed])
+    note_links.link_borrowed(db, [(observation_id, o.id) for o in lenders if o.id not in replaced])
+    own = [m.text for m in sources]
+    named = [o.id for o in lenders if takes_term_from(proposed.content, o.content, own)]
+    note_links.link_through(db, observation_id, named)
+    if proposed.stands_in_for:
+        questions.add_stand_in(db, cycle_id, observation_id, proposed.stands_in_for, now)
+    for doubtful in stored_observations.observations(db, proposed.unsettles):
+        set_flag(db, doubtful.id, Flag.DOUBTFUL, cycle_id)
+        questions.add_doubtful(db, cycle_id, doubtful.id, now)
+    return True
 
 
 def store_reflection(

@@ -15,7 +15,7 @@ from construct.memory.undo import undo
 from construct.operations.memory import observations_in_scope
 from construct.store import questions
 from construct.store.database import transaction
-from construct.store.observations import active_in_scope
+from construct.store.observations import active_in_scope, observation
 from construct.store.records import Observation
 from construct.store.search import Filters
 from construct.vocabulary import Scope
@@ -70,6 +70,18 @@ def test_what_is_withheld_is_listed_in_either_scope(life: Life) -> None:
         assert [(o.id, o.withheld) for o in listed] == [(note.id, 1)]
 
 
+def test_what_is_pinned_or_the_users_own_is_only_asked_about(life: Life) -> None:
+    """A worker that was fooled by a pasted mail cannot hide it."""
+    here = life.talk()
+    pinned, edited = life.learn(here, PEANUTS), life.learn(here, CHESS)
+    pin(life.db, pinned.id)
+    own = observation(life.db, edit(life.db, edited.id, "User plays chess on Mondays", life.clock))
+    ask_to_forget(life, here, pinned, own)
+    assert set(life.active()) == {PEANUTS, own.content}
+    asked = [request.words for request in questions.unanswered_requests(life.db)]
+    assert {PEANUTS, own.content} <= set(asked)
+
+
 def test_an_edit_of_what_is_withheld_is_shown(life: Life) -> None:
     """It is the user's own new line."""
     here = life.talk()
@@ -92,13 +104,14 @@ def test_what_it_was_edited_from_is_withheld_too(life: Life) -> None:
     assert life.active() == []
 
 
-def test_what_was_edited_while_the_observer_read_is_withheld(life: Life) -> None:
-    """The observer names the version that it was given."""
+def test_what_was_edited_while_the_observer_read_is_asked_about(life: Life) -> None:
+    """The observer names the version that it was given; the edit is the user's own."""
     here = life.talk()
     note = life.learn(here, PEANUTS)
     edit(life.db, note.id, "User is allergic to peanuts and soy", life.clock)
     ask_to_forget(life, here, note)
-    assert life.active() == []
+    assert life.active() == ["User is allergic to peanuts and soy"]
+    assert [one.words for one in questions.unanswered_requests(life.db)] == [PEANUTS]
 
 
 def test_what_is_no_repetition_after_all_stays(life: Life) -> None:

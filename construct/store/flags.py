@@ -1,0 +1,25 @@
+"""Queries for what a cycle has marked observations as: shelved, or doubtful.
+
+A flag counts while the cycle that set it is not undone, and no other has ended it.
+"""
+
+import sqlite3
+
+from construct.store.cycles import NOT_REVERTED
+from construct.store.sql import column
+from construct.vocabulary import Flag
+
+
+def set_flag(db: sqlite3.Connection, observation_id: int, flag: Flag, cycle_id: int) -> None:
+    """Mark an observation, in the name of a cycle."""
+    db.execute(
+        "INSERT OR IGNORE INTO observation_flags (observation_id, flag, set_by) VALUES (?, ?, ?)",
+        (observation_id, flag, cycle_id),
+    )
+
+
+def flagged(db: sqlite3.Connection, flag: Flag) -> frozenset[int]:
+    """Return the ids of the observations that have a flag."""
+    query = f"""SELECT observation_id FROM observation_flags WHERE flag = ?
+        AND set_by IN {NOT_REVERTED} AND (ended_by IS NULL OR ended_by NOT IN {NOT_REVERTED})"""
+    return frozenset(column(db, query, (flag,)))
