@@ -4,21 +4,24 @@ import json
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from datetime import datetime
 
 from construct.errors import ConstructError
 from construct.llm.types import Tool, ToolResult, ToolUse
 from construct.memory import reading_tools
 from construct.memory.config import MemoryConfig
-from construct.memory.keeping import keep_for_model
+from construct.memory.keeping import keep_for_model, keep_reminder
 from construct.memory.lookup import Rights
 from construct.memory.reading_tools import Found, tool
+from construct.memory.shown.date_marks import read_moment
 from construct.memory.shown.forks import reach
 from construct.store import messages
 from construct.store.database import transaction
 from construct.store.in_thread import Store
+from construct.store.records import Message
 from construct.store.reply_context import ContextItem
 from construct.text import shorten
-from construct.vocabulary import Role, Scope
+from construct.vocabulary import Origin, Role, Scope
 
 Forget = Callable[[int], Awaitable[str]]
 """Forgets an observation if the user agrees, and returns the answer for the model."""
@@ -42,6 +45,23 @@ _WRITING_TOOLS = (
             },
         },
         ["content"],
+    ),
+    tool(
+        "remind",
+        "Remind the person of something at a day and time. Use it when they ask to be reminded; "
+        "if they name no time, choose one that fits, and say which. They are shown what you "
+        "stored, and can undo it.",
+        {
+            "text": {
+                "type": "string",
+                "description": "What to remind of, in a few words and in their language.",
+            },
+            "when": {
+                "type": "string",
+                "description": "YYYY-MM-DD HH:MM, by the clock on their wall.",
+            },
+        },
+        ["text", "when"],
     ),
     tool(
         "forget",
@@ -100,13 +120,16 @@ class ToolBox:
                 found = await self.store.call(self._read, call)
                 self.keep_items(found.items)
                 return "\n".join(found.lines)
-            case "remember" if not self.learns:
+            case "remember" | "remind" if not self.learns:
                 return "Memory is read-only now: nothing was stored. Say so."
             case "remember":
                 content, category = arguments.get("content"), arguments.get("category")
                 return await self.store.call(
                     self._remember, _as_text(content), _as_text(category or "")
                 )
+            case "remind":
+                text, when = _as_text(arguments.get("text")), _as_text(arguments.get("when"))
+                return await self.store.call(self._remind, text, when)
             case "forget" if self.forget is not None:
                 return await self.forget(int(arguments["id"]))
             case "forget":
@@ -121,23 +144,40 @@ class ToolBox:
 
     def _remember(self, db: sqlite3.Connection, content: str, category: str) -> str:
         with transaction(db):
-            answering = [messages.get_message(db, i) for i in sorted(self.answering)]
-            said = [m for m in answering if m.role == Role.USER]
-            newest = said[-1] if said else None
-            kept = keep_for_model(db, content, category, newest, self.config.clock)
+            said = self._newest_of_user(db)
+            kept = keep_for_model(db, content, category, said, self.config.clock)
         return f"Kept as {kept.id}: {kept.content}"
+
+    def _remind(self, db: sqlite3.Connection, text: str, when: str) -> str:
+        clock, moment = self.config.clock, read_moment(when)
+        if moment is None:
+            raise ValueError("`when` must be a time such as 2026-03-05 09:30")
+        remind_at = datetime.fromisoformat(moment)
+        if remind_at <= clock.wall():
+            raise ValueError(f"{moment} is past: it is {clock.wall():%Y-%m-%d %H:%M} now")
+        with transaction(db):
+            said = self._newest_of_user(db)
+            kept = keep_reminder(db, text, remind_at, Origin.ASSISTANT, said, clock)
+        return f"Will remind of {kept.id} at {moment}: {kept.content}"
+
+    def _newest_of_user(self, db: sqlite3.Connection) -> Message | None:
+        """Return the user's message that is being answered."""
+        answering = [messages.get_message(db, i) for i in sorted(self.answering)]
+        said = [m for m in answering if m.role == Role.USER]
+        return said[-1] if said else None
 
 
 def _as_text(value: object) -> str:
     """Return an argument that must be text. Raises TypeError."""
     if not isinstance(value, str):
-        raise TypeError("`content` and `category` must be text")
+        raise TypeError("its arguments must be text")
     return value
 
 
 def summary(call: ToolUse) -> str:
     """Return a call as one line for the screen."""
-    argument = call.input.get("query") or call.input.get("content") or call.input.get("id")
+    argument = call.input.get("query") or call.input.get("content")
+    argument = argument or call.input.get("text") or call.input.get("id")
     if argument is None:
         return call.name
     text = argument if isinstance(argument, str | int) else json.dumps(argument)

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from construct.llm.types import Model, WorkRequest
 from construct.memory.learning.asking import Account, ask, repeats_itself
 from construct.memory.learning.reflection_checks import ChangeKind
-from construct.memory.shown.lines import Note, Section, plain_line, section
+from construct.memory.shown.lines import NoteFields, Section, plain_line, section
 from construct.prompts import prompt
+from construct.store.records import Observation
 from construct.vocabulary import Purpose
 
 _REPLY_TOKENS = 8_192
@@ -30,8 +31,8 @@ class Group:
     """A proposal to check: the notes it retires, and the note that replaces them."""
 
     kind: ChangeKind
-    notes: tuple[Note, ...]
-    result: Note
+    notes: tuple[NoteFields | Observation, ...]
+    result: NoteFields | Observation
 
 
 async def verify(

@@ -12,8 +12,15 @@ from typing import Any, TypeVar
 
 from construct import tokens
 from construct.language.periods import is_when
+from construct.memory.shown.date_marks import (
+    When,
+    read_label,
+    read_moment,
+    read_when,
+    says_no_more,
+)
 from construct.memory.shown.escaping import TAGS, inline, unescape
-from construct.store.records import Observation
+from construct.store.records import Observation, written_when
 from construct.store.shown import ShownLine
 from construct.text import one_line, storable
 from construct.vocabulary import Priority, Stance
@@ -48,11 +55,19 @@ class NoteFields:
     referenced_date: str | None
     first_date: str | None = field(default=None, kw_only=True)
     """The first day of a reflection's sources, if it differs from `observation_date`."""
+    referenced_time: str | None = field(default=None, kw_only=True)
+    """`HH:MM`, by the clock on the wall."""
+    recurs: str | None = field(default=None, kw_only=True)
+    """How often it comes again, from `referenced_date` on: a value of `Recurrence`."""
+    label: str | None = field(default=None, kw_only=True)
+    """A few words for a calendar."""
+    remind_at: str | None = field(default=None, kw_only=True)
+    """`YYYY-MM-DD HH:MM`, by the clock on the wall."""
 
 
 Note = NoteFields | Observation | ShownLine
 """An observation that can be written as a line: proposed, stored or parsed."""
-N = TypeVar("N", bound=Note)
+N = TypeVar("N", bound=NoteFields | Observation)
 
 
 def shown_line(note: Note) -> str:
@@ -68,12 +83,12 @@ def readable_line(note: Note) -> str:
     return unescape(shown_line(note))
 
 
-def plain_line(note: Note) -> str:
-    """Return the line without an anchor: `! 2026-01-15 User sees a dentist`."""
-    return f"{SIGNS[note.priority]} {_days(note)} {_fact_and_marks(note)}"
+def plain_line(note: NoteFields | Observation) -> str:
+    """Return the line without an anchor: `! 2026-01-15 User sees a dentist | as Dentist`."""
+    return f"{SIGNS[note.priority]} {_days(note)} {_fact_and_marks(note)}{_label_mark(note)}"
 
 
-def anchored_lines(letter: str, notes: Iterable[Note]) -> list[str]:
+def anchored_lines(letter: str, notes: Iterable[NoteFields | Observation]) -> list[str]:
     """Return lines with anchors, as workers see them: `K1 ! 2026-01-15 User …`."""
     return [f"{letter}{number} {plain_line(note)}" for number, note in enumerate(notes, 1)]
 
@@ -108,9 +123,16 @@ def _fact_and_marks(note: Note) -> str:
     parts = [_SEPARATOR.sub(" /", f" {inline(note.content)} ").strip()]
     if note.stance != Stance.STATED:
         parts.append(note.stance)
-    if note.referenced_date:
-        parts.append(f"for {note.referenced_date}")
+    if when := written_when(note.referenced_date, note.referenced_time, note.recurs):
+        parts.append(f"for {when}")
+    if note.remind_at:
+        parts.append(f"remind {note.remind_at}")
     return " | ".join(parts)
+
+
+def _label_mark(note: NoteFields | Observation) -> str:
+    label = _SEPARATOR.sub(" /", inline(note.label or ""))
+    return f" | as {label}" if label else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +244,9 @@ def _read_note(
     fact_parts = [first]
     replaces: list[str] = []
     stance: str = Stance.STATED
-    referenced_date: str | None = None
+    when: When | None = None
+    label: str | None = None
+    remind_at: str | None = None
     for part in others:
         mark = part.lower()
         if mark in STANCES:
@@ -230,9 +254,11 @@ def _read_note(
         elif mark.split(" ")[0] == "replaces":
             replaces += anchors_in([part], known)
         elif mark.startswith("for ") and any(c.isdigit() for c in mark):
-            when = mark.removeprefix("for ")
-            if referenced_date is None and is_when(when):
-                referenced_date = when
+            when = when or read_when(mark.removeprefix("for "))
+        elif mark.startswith("as "):
+            label = label or read_label(part[len("as ") :])
+        elif mark.startswith("remind ") and any(c.isdigit() for c in mark):
+            remind_at = remind_at or read_moment(mark.removeprefix("remind "))
         elif part:
             fact_parts.append(part)
     content = one_line(storable(unescape(" / ".join(fact_parts))))
@@ -243,7 +269,11 @@ def _read_note(
         priority=_PRIORITY_OF[head[1]],
         stance=stance,
         observation_date=head[3] or head[2],
-        referenced_date=referenced_date,
+        referenced_date=when.day if when else None,
+        referenced_time=when.time if when else None,
+        recurs=when.recurs if when else None,
+        label=label if label and says_no_more(label, content) else None,
+        remind_at=remind_at,
         anchors=anchors,
         replaces=tuple(dict.fromkeys(replaces))[:MAX_REPLACED],
     )
