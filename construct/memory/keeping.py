@@ -57,6 +57,7 @@ def keep_for_model(
     category: str | None,
     said: Message | None,
     clock: Clock,
+    stance: Stance = Stance.STATED,
 ) -> Observation:
     """Store a note that the main model asked for and return it.
 
@@ -64,7 +65,7 @@ def keep_for_model(
     the same, that one is returned. Runs in the caller's transaction. Raises UsageError for
     content without a word, ConstructError if the user's rules forbid it.
     """
-    note = _note(content, clock)
+    note = replace(_note(content, clock), stance=stance)
     if is_forbidden(db, note.content, category):
         raise ConstructError("The user's own rules forbid keeping that: nothing was stored.")
     same = _equal_note(db, note)
@@ -78,6 +79,7 @@ def keep_reminder(
     origin: Origin,
     said: Message | None,
     clock: Clock,
+    stance: Stance = Stance.PLANNED,
 ) -> Observation:
     """Store a plan of which the user is reminded at a moment, and return it.
 
@@ -88,7 +90,7 @@ def keep_reminder(
     """
     note = replace(
         _note(content, clock),
-        stance=Stance.PLANNED,
+        stance=stance,
         referenced_date=moment.date().isoformat(),
         referenced_time=f"{moment:%H:%M}",
         remind_at=moment.isoformat(" ", "minutes"),

@@ -1,5 +1,6 @@
 """Reminders in a chat: a line above the prompt, when the user is there."""
 
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -12,6 +13,7 @@ from construct.store import cycles
 from construct.store.database import open_database
 from tests.chat.conftest import seated, stored
 from tests.memory.builders import Life, stated
+from tests.support.fake_api import FakeApi, Reply
 
 
 @pytest.fixture
@@ -67,3 +69,24 @@ async def test_somebody_who_is_away_is_reminded_elsewhere(due: Settings) -> None
     assert [r.text for r in take_for_chat(db, due, session, 599)] == ["Tax form"]
     assert take_for_chat(db, due, session, 0) == []
     db.close()
+
+
+async def test_the_user_says_whether_a_reminder_is_their_own(
+    api: FakeApi, settings: Settings
+) -> None:
+    """A text from outside is in sight when the model wants to set it."""
+    call = ("remind", {"text": "Call Otto", "when": "2099-03-03 09:00"})
+    async with seated(settings, rows=40) as seat:
+        seat.type("What does this letter of Otto's want?\r")
+        await seat.see("You said")
+        with closing(open_database(settings.db)) as db:
+            db.execute("UPDATE messages SET pasted = '[[0, 4]]'")
+        api.enqueue("chat", Reply("Wait.", tool_calls=[call]), "I will remind you.")
+        seat.type("Remind me to call him.\r")
+        await seat.see("wants to keep: “Call Otto")
+        await seat.see("Keep it as your own? [y/N]")
+        seat.type("y\r")
+        await seat.see("I will remind you.")
+    assert stored(settings, "SELECT stance, remind_at FROM observations") == [
+        ("planned", "2099-03-03 09:00")
+    ]
