@@ -173,6 +173,8 @@ class Responder:
             turn.message.conversation_id,
             companion.settings.learns,
             companion.forget,
+            companion.accept,
+            lambda: reply.given.items,
             turn.answering,
         )
         results = []

@@ -85,7 +85,7 @@ AS_WRITTEN = [
     ("Ζω με τον Γιώργο.", f"! {D} M1 User ζει με: Γιώργος"),
     # A number in another form.
     ("Dentist on Tuesday at half past nine.",
-     f"! {D} M1 User sees the dentist on Tuesday at 9:30 | planned | for 2026-11-03"),
+     f"! {D} M1 User sees the dentist on Tuesday at 9:30 | planned | for 2026-11-03 09:30"),
     ("The rent is 950 euros.", f"- {D} M1 User's rent is €950"),
     ("Moro aqui há sete anos.", f"- {D} M1 User mora aqui desde 2019"),
     ("Der Termin ist um halb zehn.", f"! {D} M1 User hat um 9:30 einen Termin | planned"),
