@@ -9,15 +9,16 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
+from datetime import datetime, time
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple, TypeVar, cast
+from typing import NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from platformdirs import user_config_path, user_data_path
 
-from construct.clock import Clock
+from construct.clock import Clock, read_moment, read_time_of_day, read_zone
 from construct.env_file import EnvFile, Trust, read_env_file, trust_in
 from construct.errors import UsageError
 from construct.user_rules import MAX_RULES_BYTES
@@ -30,6 +31,7 @@ SCOPES = tuple(Scope)
 MEMORY_SETTINGS = tuple(MemorySetting)
 THEMES = ("auto", "light", "dark")
 EDITING_MODES = ("auto", "emacs", "vi")
+NOTIFY_TEXTS = ("label", "full")
 HARMLESS_IN_ENV_FILE = frozenset(
     {
         "CONSTRUCT_OBSERVER_THRESHOLD",
@@ -57,7 +59,6 @@ _MAX_NUMBER = 1_000_000_000
 _MIN_WINDOW = 2_048
 """The smallest context window that can be set, in tokens."""
 # Closer to the ends of the calendar, dates some days before or after could not be computed.
-_FIRST_YEAR, _LAST_YEAR = 1000, 9000
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,12 @@ class Settings:
     memory_rules: Path | None = None
     """The file with the user's rules for the memory; it need not exist."""
     worker_daily_usd: float = 1.0
+    remind_at: time = time(8)
+    """When on a day a reminder of something without a time of day is due."""
+    notify_text: str = "label"
+    """How much of a note a reminder that leaves the machine carries: `label` or `full`."""
+    notify: str | None = field(default=None, repr=False)
+    """Where reminders go when no chat is open: `desktop`, or an Apprise URL."""
     theme: str = "auto"
     editing_mode: str = "auto"
     unknown: tuple[str, ...] = ()
@@ -181,7 +188,7 @@ def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None =
     )
     default = Settings(user_data_path("construct", appauthor=False) / "construct.db", config_dir)
     thresholds = default.thresholds
-    zone = values.get("CONSTRUCT_TZ", _zone, None)
+    zone = values.get("CONSTRUCT_TZ", read_zone, None)
     if zone is None:
         _check_system_zone()
     credentials = values.credentials()
@@ -193,7 +200,7 @@ def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None =
     return Settings(
         db=db,
         config_dir=config_dir,
-        clock=Clock(values.get("CONSTRUCT_NOW", _moment(zone), None), zone),
+        clock=Clock(values.get("CONSTRUCT_NOW", partial(read_moment, zone=zone), None), zone),
         thresholds=Thresholds(
             observer=values.get("CONSTRUCT_OBSERVER_THRESHOLD", _positive, thresholds.observer),
             compact=values.get("CONSTRUCT_COMPACT_THRESHOLD", _positive, thresholds.compact),
@@ -223,6 +230,9 @@ def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None =
         worker_daily_usd=values.get(
             "CONSTRUCT_WORKER_DAILY_USD", _number(0, math.inf), default.worker_daily_usd
         ),
+        remind_at=values.get("CONSTRUCT_REMIND_AT", read_time_of_day, default.remind_at),
+        notify_text=values.get("CONSTRUCT_NOTIFY_TEXT", _one_of(NOTIFY_TEXTS), "label"),
+        notify=values.get_own("CONSTRUCT_NOTIFY", _notify_address, None),
         theme=values.get("CONSTRUCT_THEME", _one_of(THEMES), default.theme),
         editing_mode=values.get(
             "CONSTRUCT_EDITING_MODE", _one_of(EDITING_MODES), default.editing_mode
@@ -279,6 +289,14 @@ class _Values:
         """Return the parsed value of a setting, or its default if no source has it."""
         value = self._first_value(name)
         return default if value is None else _parsed(name, value.text, parse)
+
+    def get_own(self, name: str, parse: Callable[[str], T], default: T) -> T:
+        """Return a secret setting from the environment or `config.env`; never from `.env`."""
+        self._known_elsewhere.add(name)
+        own_sources = (source for source in self._sources if source is not self._env_file)
+        texts = (source.get(name, "").strip() for source in own_sources)
+        text = next(filter(None, texts), None)
+        return default if text is None else _parsed(name, text, parse, is_secret=True)
 
     def credentials(self) -> _Credentials:
         """Return the server's address and its keys.
@@ -412,6 +430,14 @@ def _one_of(allowed: tuple[str, ...]) -> Callable[[str], str]:
     return parse
 
 
+def _notify_address(text: str) -> str:
+    if text.lower() == "desktop":
+        return "desktop"
+    if "://" not in text or not text.isprintable():
+        raise ValueError("it must be desktop, or an Apprise URL such as ntfy://topic")
+    return text
+
+
 def _path(text: str) -> Path:
     if "\0" in text:
         raise ValueError("it must not contain a NUL byte")
@@ -462,21 +488,6 @@ def server_address(text: str) -> str:
     return text
 
 
-def _moment(zone: tzinfo | None) -> Callable[[str], datetime | None]:
-    def parse(text: str) -> datetime:
-        try:
-            moment = datetime.fromisoformat(text)
-        except ValueError:
-            moment = datetime.min  # noqa: DTZ901 - refused below
-        if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
-            raise ValueError("it must be an ISO 8601 time such as 2026-03-01T14:30:00+01:00")
-        if moment.tzinfo:
-            return moment
-        return moment.replace(tzinfo=zone) if zone else moment.astimezone()
-
-    return parse
-
-
 def _check_system_zone() -> None:
     """Raise UsageError if the system's time zone, which TZ can set, is a day off or more."""
     try:
@@ -487,12 +498,3 @@ def _check_system_zone() -> None:
             f"TZ is {os.environ.get('TZ', '')!r}, which is a day or more away from UTC.\n"
             "Set TZ or CONSTRUCT_TZ to one such as Europe/Lisbon."
         ) from None
-
-
-def _zone(text: str) -> tzinfo | None:
-    from zoneinfo import ZoneInfo
-
-    try:
-        return cast(tzinfo, ZoneInfo(text))
-    except (KeyError, ValueError, OSError):  # KeyError: not found; OSError: the name of a folder
-        raise ValueError("it must be a time zone such as Europe/Lisbon") from None

@@ -243,6 +243,11 @@ class Screen:
         self.app.output.write_raw(f"\x1b]52;c;{b64encode(text.encode()).decode()}\x07")
         self.app.output.flush()
 
+    def notify(self, text: str) -> None:
+        """Ring the bell, and let the terminal show a notification if it can (OSC 9)."""
+        self.app.output.write_raw(f"\x1b]9;{text}\x07\x07")
+        self.app.output.flush()
+
     def forget_input(self) -> None:
         """Forget what was typed and what keys could bring back, except what is not sent yet."""
         self.prompt.forget_input()

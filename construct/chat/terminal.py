@@ -92,6 +92,11 @@ class TerminalOutput(Output):
             return
         self._screen.print(self._drawn(Prose(f"· {printable(text)}", style="dim")), group=_NOTICES)
 
+    def remind(self, line: str, notification: str) -> None:
+        """Print a reminder above the prompt, and let the terminal draw attention to it."""
+        self._screen.print(self._drawn(Prose(f"⏰ {one_line(printable(line))}", style="accent")))
+        self._screen.notify(one_line(printable(notification)))
+
     def echo(self, text: str) -> None:
         """Print the user's line, shortened if it is long."""
         self.show(echo_view(text))

@@ -24,6 +24,7 @@ from construct.cli.options import (
     examples,
     in_range,
 )
+from construct.cli.reminders import remind
 from construct.cli.transfer import transfer
 from construct.cli.values import convert_without_pydantic, hide_argument_types
 from construct.errors import UsageError
@@ -380,4 +381,5 @@ app.add_typer(transfer)
 app.add_typer(doors)
 app.add_typer(memory, name="memory")
 app.add_typer(agenda, name="agenda")
+app.add_typer(remind, name="remind")
 app.add_typer(conversations, name="conversations")

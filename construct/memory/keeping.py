@@ -6,6 +6,8 @@ every scope. The user's own rests on no message; the model's rests on the user's
 
 import sqlite3
 from collections.abc import Hashable
+from dataclasses import replace
+from datetime import datetime
 
 from construct.clock import Clock, to_text
 from construct.errors import ConstructError, UsageError
@@ -15,6 +17,7 @@ from construct.language.index_words import index_words
 from construct.language.wordlists import NOTE_STOP_WORDS
 from construct.language.words import words
 from construct.memory.corrections import take_over
+from construct.memory.shown.date_marks import read_label
 from construct.memory.shown.lines import NoteFields, line_tokens, note_columns
 from construct.store import cycles, note_links, observations
 from construct.store.forbidden import is_forbidden
@@ -63,14 +66,46 @@ def keep_for_model(
     is returned. Runs in the caller's transaction. Raises UsageError for content without a
     word, ConstructError if the user's rules forbid it.
     """
-    note = _note(content, clock, stance)
+    note = replace(_note(content, clock), stance=stance)
     if is_forbidden(db, note.content, category):
         raise ConstructError("The user's own rules forbid keeping that: nothing was stored.")
     same = _equal_note(db, note)
     return same or _insert(db, note, category, Origin.ASSISTANT, said, clock)
 
 
-def _note(content: str, clock: Clock, stance: Stance = Stance.STATED) -> NoteFields:
+def keep_reminder(
+    db: sqlite3.Connection,
+    content: str,
+    moment: datetime,
+    origin: Origin,
+    said: Message | None,
+    clock: Clock,
+    stance: Stance = Stance.PLANNED,
+) -> Observation:
+    """Store a plan of which the user is reminded at a moment, and return it.
+
+    `moment` is by the clock on the wall; the words become the label too. If an active note
+    already says the same for that moment, that one is returned. Runs in the caller's
+    transaction. Raises UsageError for content without a word, ConstructError if the model
+    wants to keep what the user's rules forbid.
+    """
+    note = replace(
+        _note(content, clock),
+        stance=stance,
+        referenced_date=moment.date().isoformat(),
+        referenced_time=f"{moment:%H:%M}",
+        remind_at=moment.isoformat(" ", "minutes"),
+    )
+    note = replace(note, label=read_label(note.content))
+    if origin != Origin.USER and is_forbidden(db, note.content):
+        raise ConstructError("The user's own rules forbid keeping that: nothing was stored.")
+    same = _equal_note(db, note)
+    if same is not None and same.remind_at == note.remind_at:
+        return same
+    return _insert(db, note, None, origin, said, clock)
+
+
+def _note(content: str, clock: Clock) -> NoteFields:
     text = one_line(storable(content))
     if not words(text):
         raise UsageError("A memory needs at least one word.")
@@ -79,7 +114,7 @@ def _note(content: str, clock: Clock, stance: Stance = Stance.STATED) -> NoteFie
     return NoteFields(
         content=text,
         priority=Priority.HIGH,
-        stance=stance,
+        stance=Stance.STATED,
         observation_date=today.isoformat(),
         referenced_date=day.isoformat() if day else None,
     )

@@ -166,7 +166,7 @@ def render(context: TurnContext) -> str:
     lines = [f"Now: {context.now:%A %Y-%m-%d %H:%M}"]
     if context.pause and context.pause >= _MIN_PAUSE:
         lines.append(f"Last message: {gap_words(context.pause)} ago")
-    lines += [f"{due_words(item, today)}: {inline(item.content)}" for item in context.due]
+    lines += [f"{due_words(item, today)}: {inline(item.whole_text)}" for item in context.due]
     for passage in context.passages:
         when = date.fromisoformat(passage.date)
         label = _PASSAGE_LABELS.get(passage.role or passage.kind, "Noted")

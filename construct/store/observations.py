@@ -35,11 +35,14 @@ _PENDING = "conversation_id = ? AND committed_at IS NULL AND superseded_at IS NU
 def insert_observation(db: sqlite3.Connection, values: Mapping[str, object]) -> int | None:
     """Store an observation with a new uid and return its id.
 
-    If the user's rules forbid the content, nothing is stored and the result is None.
-    What the user wrote themselves is always stored.
+    If the user's rules forbid the content, nothing is stored and the result is None. A
+    forbidden label is left out. What the user wrote themselves is always stored.
     """
-    if values.get("origin") != Origin.USER and is_forbidden(db, str(values["content"])):
-        return None
+    if values.get("origin") != Origin.USER:
+        if is_forbidden(db, str(values["content"])):
+            return None
+        if is_forbidden(db, str(values.get("label") or "")):
+            values = {**values, "label": None}
     return insert(db, "observations", {"uid": new_uid(), **values})
 
 

@@ -166,6 +166,12 @@ def messages_not_yet_withheld(db: sqlite3.Connection) -> frozenset[int]:
     return frozenset(column(db, query))
 
 
+def messages_to_forget(db: sqlite3.Connection) -> frozenset[int]:
+    """Return the ids of messages that the user asked to forget, withheld yet or not."""
+    query = f"SELECT message_id FROM {_ITEMS} WHERE kind = 'forget' AND message_id IS NOT NULL"
+    return frozenset(column(db, query))
+
+
 def unanswered_requests(db: sqlite3.Connection) -> list[ForgetRequest]:
     """Return the applied requests to forget that the user has not answered, oldest first.
 

@@ -36,7 +36,7 @@ from construct.talk.ledger import Ledger
 from construct.talk.turn import FirstRequest, ReplyInProgress, Turn
 from construct.tasks import finished
 from construct.tokens import Usage
-from construct.vocabulary import MemorySetting, Role, Stance
+from construct.vocabulary import MemorySetting, Role
 
 if TYPE_CHECKING:
     from construct.attachments import Attachment
@@ -176,8 +176,9 @@ class Responder:
             turn.message.conversation_id,
             companion.settings.learns,
             companion.forget,
+            companion.accept,
+            lambda: reply.given.items,
             turn.answering,
-            recalls_quoted=any(p.stance == Stance.QUOTED for p in turn.context.passages),
         )
         results = []
         for call in part.tool_calls:

@@ -34,6 +34,7 @@ from construct.store.conversations import get_conversation, get_watermarks
 from construct.store.forbidden import left_out_note
 from construct.store.messages import is_readable, newest_messages
 from construct.store.note_links import last_said
+from construct.store.questions import messages_to_forget
 from construct.store.records import Message, Observation
 from construct.user_rules import read_rules
 from construct.vocabulary import (
@@ -130,7 +131,9 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
         known = []
         if self.model is not None:
             known = known_notes(db, batch, self._wanted(db, self.model))
-        before = newest_messages(db, self.home, 2, batch[0].id - 1)
+        to_forget = messages_to_forget(db)
+        newest = newest_messages(db, self.home, 2, batch[0].id - 1)
+        before = [m for m in newest if m.id not in to_forget]
         return _Batch(
             messages=batch,
             read=material(db, [m for m in batch if is_readable(m)], self.model),

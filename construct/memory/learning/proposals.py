@@ -31,7 +31,8 @@ class ProposedObservation(NoteFields):
 def fact_of(note: ProposedObservation | Observation) -> tuple[str, ...]:
     """Return what is equal for notes that differ in case and spaces, or in their day, at most."""
     words = " ".join(note.content.casefold().split())
-    return words, note.stance, note.referenced_date or ""
+    when = (note.referenced_date, note.referenced_time, note.recurs, note.remind_at)
+    return words, note.stance, *(part or "" for part in when)
 
 
 @dataclass(frozen=True, slots=True)

@@ -254,6 +254,7 @@ def _derived(proposed: ProposedObservation, sources: Sequence[Observation]) -> P
     stances = {o.stance for o in sources}
     last = max(o.observation_date for o in sources)
     first = min(o.first_date or o.observation_date for o in sources)
+    dated = next((o for o in sources if o.referenced_date), sources[0])
     return replace(
         proposed,
         sources=tuple(o.id for o in sources),
@@ -261,7 +262,11 @@ def _derived(proposed: ProposedObservation, sources: Sequence[Observation]) -> P
         priority=min((o.priority for o in sources), key=PRIORITIES.index),
         observation_date=last,
         first_date=first if first < last else None,
-        referenced_date=next((o.referenced_date for o in sources if o.referenced_date), None),
+        referenced_date=dated.referenced_date,
+        referenced_time=dated.referenced_time,
+        label=dated.label,
+        recurs=None,  # what comes again, or has a reminder ahead, is in no reflection
+        remind_at=None,
     )
 
 
@@ -272,7 +277,7 @@ def _why_not_line(line: ProposedObservation, sources: Sequence[Observation]) -> 
     stances = {o.stance for o in sources}
     if line.stance not in stances or (len(stances) > 1 and stances & _NOT_MIXED):
         return "its sources have different stances"
-    if len({o.referenced_date for o in sources if o.referenced_date}) > 1:
+    if len({o.when for o in sources if o.when}) > 1:
         return "its sources refer to different days"
     said = frozenset[str]().union(*map(_values_of, sources))
     if unsaid := unfound_numbers(line.content, said):
@@ -290,7 +295,7 @@ def _why_numbers_lost(line: ProposedObservation, sources: Sequence[Observation])
 
 def _why_not_same(retired: Observation, stays: Observation) -> str | None:
     """Return why one note does not say all that another says, or None if it does."""
-    if (retired.stance, retired.referenced_date) != (stays.stance, stays.referenced_date):
+    if (retired.stance, retired.when) != (stays.stance, stays.when):
         return "they differ in stance or in the day they refer to"
     if missing := unfound_numbers(retired.content, _values_of(stays)):
         return f"{_listed(missing)} would be gone"

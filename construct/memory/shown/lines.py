@@ -13,8 +13,15 @@ from typing import Any, TypeVar
 from construct import tokens
 from construct.language.periods import is_when
 from construct.language.written_days import contradicts
+from construct.memory.shown.date_marks import (
+    When,
+    read_label,
+    read_moment,
+    read_when,
+    says_no_more,
+)
 from construct.memory.shown.escaping import TAGS, inline, unescape
-from construct.store.records import Observation
+from construct.store.records import Observation, written_when
 from construct.store.shown import ShownLine
 from construct.text import one_line, storable
 from construct.vocabulary import Priority, Stance
@@ -55,11 +62,19 @@ class NoteFields:
     referenced_date: str | None
     first_date: str | None = field(default=None, kw_only=True)
     """The first day of a reflection's sources, if it differs from `observation_date`."""
+    referenced_time: str | None = field(default=None, kw_only=True)
+    """`HH:MM`, by the clock on the wall."""
+    recurs: str | None = field(default=None, kw_only=True)
+    """How often it comes again, from `referenced_date` on: a value of `Recurrence`."""
+    label: str | None = field(default=None, kw_only=True)
+    """A few words for a calendar."""
+    remind_at: str | None = field(default=None, kw_only=True)
+    """`YYYY-MM-DD HH:MM`, by the clock on the wall."""
 
 
 Note = NoteFields | Observation | ShownLine
 """An observation that can be written as a line: proposed, stored or parsed."""
-N = TypeVar("N", bound=Note)
+N = TypeVar("N", bound=NoteFields | Observation)
 
 
 def shown_line(note: Note) -> str:
@@ -75,12 +90,12 @@ def readable_line(note: Note) -> str:
     return unescape(shown_line(note))
 
 
-def plain_line(note: Note) -> str:
-    """Return the line without an anchor: `! 2026-01-15 User sees a dentist`."""
-    return f"{SIGNS[note.priority]} {_days(note)} {_fact_and_marks(note)}"
+def plain_line(note: NoteFields | Observation) -> str:
+    """Return the line without an anchor: `! 2026-01-15 User sees a dentist | as Dentist`."""
+    return f"{SIGNS[note.priority]} {_days(note)} {_fact_and_marks(note)}{_label_mark(note)}"
 
 
-def anchored_lines(letter: str, notes: Iterable[Note]) -> list[str]:
+def anchored_lines(letter: str, notes: Iterable[NoteFields | Observation]) -> list[str]:
     """Return lines with anchors, as workers see them: `K1 ! 2026-01-15 User …`."""
     return [f"{letter}{number} {plain_line(note)}" for number, note in enumerate(notes, 1)]
 
@@ -115,9 +130,16 @@ def _fact_and_marks(note: Note) -> str:
     parts = [_SEPARATOR.sub(" /", f" {inline(note.content)} ").strip()]
     if note.stance != Stance.STATED:
         parts.append(note.stance)
-    if note.referenced_date:
-        parts.append(f"for {note.referenced_date}")
+    if when := written_when(note.referenced_date, note.referenced_time, note.recurs):
+        parts.append(f"for {when}")
+    if note.remind_at:
+        parts.append(f"remind {note.remind_at}")
     return " | ".join(parts)
+
+
+def _label_mark(note: NoteFields | Observation) -> str:
+    label = _SEPARATOR.sub(" /", inline(note.label or ""))
+    return f" | as {label}" if label else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +235,7 @@ def anchored_line(note: ReadNote) -> str:
     """Return a note as it was written, with the anchors it names."""
     head = f"{SIGNS[note.priority]} {_days(note)} {' '.join(note.anchors)}"
     replaces = [f"replaces {' '.join(note.replaces)}"] * bool(note.replaces)
-    return " | ".join([f"{head} {_fact_and_marks(note)}", *replaces])
+    return " | ".join([f"{head} {_fact_and_marks(note)}{_label_mark(note)}", *replaces])
 
 
 def anchors_in(lines: Iterable[str], sent: Collection[str]) -> list[str]:
@@ -246,17 +268,21 @@ def _read_note(
     content = one_line(storable(unescape(" / ".join([first, *marks.others]))))
     if not content or not anchors:
         return None
-    observation_date, when = head[3] or head[2], marks.referenced_date
+    observation_date, when = head[3] or head[2], marks.when
     faults = [f"“{part}” is not a mark" for part in marks.others]
-    if when and contradicts(content, when, observation_date):
-        faults.append(f"it names another day than “for {when}”")
+    if when and contradicts(content, when.day, observation_date):
+        faults.append(f"it names another day than “for {when.day}”")
         when = None
     return ReadNote(
         content=content,
         priority=_PRIORITY_OF[head[1]],
         stance=marks.stance,
         observation_date=observation_date,
-        referenced_date=when,
+        referenced_date=when.day if when else None,
+        referenced_time=when.time if when else None,
+        recurs=when.recurs if when else None,
+        label=marks.label if marks.label and says_no_more(marks.label, content) else None,
+        remind_at=marks.remind_at,
         anchors=anchors,
         replaces=tuple(dict.fromkeys(marks.replaces))[:MAX_REPLACED],
         faults=tuple(faults),
@@ -268,7 +294,9 @@ class _Marks:
     """What the pieces of a line after its fact say."""
 
     stance: str = Stance.STATED
-    referenced_date: str | None = None
+    when: When | None = None
+    label: str | None = None
+    remind_at: str | None = None
     replaces: list[str] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
     """Pieces that are no marks: they go back into the fact, which is no longer certain."""
@@ -283,9 +311,11 @@ def _read_marks(pieces: Iterable[str], known: Collection[str]) -> _Marks:
         elif mark.split(" ")[0] == "replaces":
             marks.replaces += anchors_in([piece], known)
         elif mark.startswith("for ") and any(c.isdigit() for c in mark):
-            when = mark.removeprefix("for ")
-            if marks.referenced_date is None and is_when(when):
-                marks.referenced_date = when
+            marks.when = marks.when or read_when(mark.removeprefix("for "))
+        elif mark.startswith("as "):
+            marks.label = marks.label or read_label(piece[len("as ") :])
+        elif mark.startswith("remind ") and any(c.isdigit() for c in mark):
+            marks.remind_at = marks.remind_at or read_moment(mark.removeprefix("remind "))
         elif piece and mark != UNSURE:
             marks.others.append(piece)
     if marks.others:

@@ -4,6 +4,7 @@ The table holds the kinds of fault that public bug reports on memory systems des
 worker gives the same answer however often it is asked, unless a test says otherwise.
 """
 
+import asyncio
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -84,7 +85,7 @@ AS_WRITTEN = [
     ("Ζω με τον Γιώργο.", f"! {D} M1 User ζει με: Γιώργος"),
     # A number in another form.
     ("Dentist on Tuesday at half past nine.",
-     f"! {D} M1 User sees the dentist on Tuesday at 9:30 | planned | for 2026-11-03"),
+     f"! {D} M1 User sees the dentist on Tuesday at 9:30 | planned | for 2026-11-03 09:30"),
     ("The rent is 950 euros.", f"- {D} M1 User's rent is €950"),
     ("Moro aqui há sete anos.", f"- {D} M1 User mora aqui desde 2019"),
     ("Der Termin ist um halb zehn.", f"! {D} M1 User hat um 9:30 einen Termin | planned"),
@@ -445,6 +446,40 @@ async def test_no_words_of_the_user_stand_in_where_there_are_none(
             " FROM questions JOIN question_items ON questions.id = question_id",
         )
         assert waiting == [("stand-in", "Assistant recommends the book Dune", D, None, 2)]
+
+
+async def test_an_interrupted_second_try_keeps_what_was_accepted(
+    tmp_path: Path, api: FakeApi
+) -> None:
+    """Stand-ins replace the rest; the cycle commits before the work ends as cancelled."""
+    api.verifier = refuses(looks)
+    lines = [f"- {D} M1 User likes tea", f"! {D} M1 User has a cat called Zoltan"]
+    api.enqueue("observer", observer_answer(lines))
+    async with talking(tmp_path, api, **MONDAY) as t:
+        await t.say("I like tea. I have a cat.")
+        work = asyncio.create_task(t.companion.worker.run_now(t.id))
+        await asyncio.to_thread(api.wait_for, 1, "verifier")
+        api.fail("observer", faults.hang(30))
+        await asyncio.to_thread(api.wait_for, 2, "observer")
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+        t.check()
+        assert [content for content, _ in await stored(t)] == ["User likes tea", "I have a cat."]
+        cycles = await query(t, "SELECT kind, status FROM cycles")
+        assert cycles == [("observer", "succeeded")]
+
+
+async def test_what_is_to_be_forgotten_is_not_shown_before_the_next_batch(
+    tmp_path: Path, api: FakeApi
+) -> None:
+    """The observer would note it again."""
+    async with talking(tmp_path, api, **MONDAY, CONSTRUCT_OBSERVER_THRESHOLD="1") as t:
+        api.enqueue("observer", observer_answer([], forget=["M1"]), observer_answer([]))
+        for text in ("My PIN is on a secret note, forget that.", "So it goes."):
+            await t.say(text)
+            await t.companion.worker.run_due(t.id)
+        assert "[before]" not in sent(api, "observer")
 
 
 def test_stand_ins_are_shown(tmp_path: Path, api: FakeApi) -> None:
