@@ -150,5 +150,5 @@ def test_one_wrong_clock_misdates_nothing_that_follows(
     days = rows(program, "SELECT substr(created_at, 1, 10) FROM messages ORDER BY id")
     assert [day for (day,) in days] == [wrong[:10]] * 2 + ["2026-03-10"] * 2
     dates = {note["text"]: note["date"] for note in program.json("memory", "list")}
-    assert dates["User lives in Porto now"] == "2026-03-10"
+    assert dates == {"User lives in Porto now": "2026-03-10"}
     assert program.run("doctor").returncode == 0

@@ -7,8 +7,10 @@ made. Whether a line still means the same is for the verifier.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from enum import StrEnum
 
+from construct.clock import from_text
 from construct.language.names import shares_a_word
 from construct.language.numbers import unfound_numbers, values_in, values_of_day
 from construct.memory.learning.proposals import ProposedObservation, ReflectionProposal
@@ -16,6 +18,7 @@ from construct.memory.shown.lines import MAX_REPLACED, PRIORITIES, Note, line_to
 from construct.store.records import Observation
 from construct.vocabulary import Priority, Stance
 
+_NO_DAY = "9999-12-31"
 Said = Mapping[int, tuple[str, int]]
 """Per observation, when it was last said, and the id of its newest message."""
 
@@ -140,11 +143,22 @@ def why_not_newer(
     """Return why a note does not come after another as its successor, or None if it does."""
     if new_said <= old_said:
         return "the note that would replace it was not said later"
-    if new.observation_date < old.observation_date:
+    if new.observation_date < old.observation_date <= _last_day(old_said[0]):
         return "the note that would replace it has an earlier date"
     if new.stance not in {Stance.STATED, old.stance}:
         return "only a stated note, or one of the same stance, can replace it"
     return None
+
+
+def _last_day(said_at: str) -> str:
+    """Return the last day on which something said at a stored time can have happened.
+
+    Somewhere it was a day later than in UTC. A note with a later date was dated by a clock
+    that was wrong.
+    """
+    if not said_at:
+        return _NO_DAY
+    return (from_text(said_at).date() + timedelta(days=1)).isoformat()
 
 
 def precedence(o: Observation, said: Said) -> tuple[bool, int, tuple[str, int], int]:
