@@ -42,8 +42,8 @@ def add_forget(
     An observation takes along its sources, other versions and repeats, the messages
     behind all of these, and the reflections made from it in the meantime. A message,
     named or taken along, takes along its replies. Any of them would bring the forgotten
-    words back. A pinned note, or one of the user's own, takes nothing along: it is only
-    asked about.
+    words back. A pinned note, or one of the user's own, takes only its earlier versions
+    along: it is asked about.
     """
     named, named_messages = set(observation_ids), set(message_ids)
     if not named and not named_messages:
@@ -52,7 +52,12 @@ def add_forget(
     free = named - protected
     sources = with_sources(db, free) | _versions(db, free)
     reflections = observations(db, sorted(with_reflections(db, free)))
-    affected = protected | sources | {o.id for o in reflections if o.state != "superseded"}
+    affected = (
+        protected
+        | _versions(db, protected)
+        | sources
+        | {o.id for o in reflections if o.state != "superseded"}
+    )
     messages = named_messages | {m.id for m in messages_behind(db, sources)}
     messages |= {m.id for m in replies_to(db, messages)}
     question_id = _insert(db, QuestionKind.FORGET, cycle_id, now)
