@@ -5,7 +5,7 @@
 """
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from typing import cast
 
 _FIRST_YEAR, _LAST_YEAR = 1000, 9000
@@ -38,6 +38,23 @@ class Clock:
     def day(self, moment: str) -> date:
         """Return the date of a stored time in the user's time zone."""
         return self.local(from_text(moment)).date()
+
+    def there(self, moment: str, utc_offset: int | None) -> datetime:
+        """Return a stored time as clocks showed it where something was written.
+
+        `utc_offset` is that place's, in minutes east; None if the place is not known. Then
+        it is the user's time zone.
+        """
+        zone = self.zone if utc_offset is None else timezone(timedelta(minutes=utc_offset))
+        try:
+            return from_text(moment).astimezone(zone)
+        except OverflowError:  # an imported time in the first or last hours of the calendar
+            return from_text(moment)
+
+    def utc_offset(self) -> int:
+        """Return how many minutes east of UTC the user is now."""
+        offset = self.local(self.now()).utcoffset()
+        return round(offset.total_seconds() / 60) if offset else 0
 
     def midnight(self, days: int = 0) -> datetime:
         """Return the beginning of today, or of the day `days` later, for the user."""

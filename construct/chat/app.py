@@ -15,8 +15,8 @@ from prompt_toolkit.utils import is_dumb_terminal
 from construct.chat.around_prompt import NEW, ToolbarState
 from construct.chat.completion import CommandCompleter, PathCompleter
 from construct.chat.leaving import finish_memory, on_signals
-from construct.chat.prompt import wants_vi
 from construct.chat.screen import Screen
+from construct.chat.vi import wants_vi
 from construct.errors import ConstructError, ExitStatus
 from construct.operations.opening import Opening
 from construct.tasks import stop
@@ -193,7 +193,7 @@ class Session:
                 loaded.out.notice(pause)
             for path in line.missing:
                 loaded.out.notice(f"not attached; there is no such file: {shorten(path, 60)}")
-            if not await loaded.dialogue.run_line(line.words, line.attachments):
+            if not await loaded.dialogue.run_line(line.words, line.attachments, line.pasted):
                 self._leave()
             if loaded.dialogue.kept:
                 self.screen.prompt.running = None

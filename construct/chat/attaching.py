@@ -23,6 +23,7 @@ from construct.chat.mentions import (
     without_mentions,
 )
 from construct.errors import AttachmentError
+from construct.pasted import Span
 from construct.text import shorten
 from construct.views.words import counted
 
@@ -43,6 +44,8 @@ class Outgoing:
     attachments: tuple["Attachment", ...] = ()
     missing: tuple[str, ...] = ()
     """The paths that it names with `@` where there is no file. They are sent as words."""
+    pasted: tuple[Span, ...] = ()
+    """The parts of the words that were pasted."""
 
 
 @dataclass(frozen=True, slots=True)

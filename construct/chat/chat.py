@@ -28,6 +28,7 @@ from construct.operations.opening import Opening
 from construct.operations.reminders import take_for_chat
 from construct.operations.setup import LOCAL_SERVERS, all_models
 from construct.operations.status import Meters, meters
+from construct.pasted import Span
 from construct.references import Reference
 from construct.store import cycles
 from construct.store.conversations import (
@@ -168,12 +169,16 @@ class Chat:
         self.background.add(Job(self.conversation_id, elsewhere=True))
 
     async def send(
-        self, words: str, listen: Listener, attachments: Sequence["Attachment"] = ()
+        self,
+        words: str,
+        listen: Listener,
+        attachments: Sequence["Attachment"] = (),
+        pasted: Sequence[Span] = (),
     ) -> TurnResult:
-        """Send a message, and return how its turn ended."""
+        """Send a message, parts of which were pasted, and return how its turn ended."""
         here = self.conversation_id if self.is_private else await self.ensure_conversation()
         try:
-            return await Responder(self.ledger).turn(here, words, listen, attachments)
+            return await Responder(self.ledger).turn(here, words, listen, attachments, pasted)
         finally:
             await self._after_turn()
 

@@ -19,6 +19,7 @@ from construct.chat.output import Output
 from construct.errors import ConstructError, UsageError
 from construct.log import logger
 from construct.operations.conversations import last_exchange, small_model_is_news
+from construct.pasted import Span
 from construct.program import in_shell
 from construct.talk.events import Delta, Event, Kept, Listener, Noticed, TurnResult
 from construct.views.reply import cut_off, why_broken
@@ -83,10 +84,12 @@ class Dialogue:
             self._stopped = True
             self._task.cancel()
 
-    async def run_line(self, text: str, attachments: Sequence[Attachment] = ()) -> bool:
-        """Run a line. Return False when the chat should end."""
+    async def run_line(
+        self, text: str, attachments: Sequence[Attachment] = (), pasted: Sequence[Span] = ()
+    ) -> bool:
+        """Run a line, parts of which were pasted. Return False when the chat should end."""
         self.kept = False
-        after = await self._run(self._answer_or_command(text, attachments))
+        after = await self._run(self._answer_or_command(text, attachments, pasted))
         if after is AfterCommand.RETRY:
             await self._run(self._answer(self._chat.again))
         if after is AfterCommand.LEAVE:
@@ -113,7 +116,7 @@ class Dialogue:
         await self._run(ask_about_withheld(self._chat, self._out))
 
     async def _answer_or_command(
-        self, text: str, attachments: Sequence[Attachment]
+        self, text: str, attachments: Sequence[Attachment], pasted: Sequence[Span]
     ) -> AfterCommand | None:
         self._out.echo("\n".join([*(attachment.line for attachment in attachments), text]).strip())
         if self._runs_commands and text.startswith("/"):
@@ -121,6 +124,7 @@ class Dialogue:
                 self.kept = True
                 return await self._command(text)
             text = text[1:]
+            pasted = [(max(0, start - 1), end - 1) for start, end in pasted]
         if self._out.interactive and (hint := _BARE_WORDS.get(text.strip().lower())):
             self.kept = True
             self._out.say(hint)
@@ -128,7 +132,7 @@ class Dialogue:
         if await self._chat.is_gone():
             self._chat.begin_anew()
             self._out.say("This conversation was deleted by another program. A new one begins.")
-        await self._answer(partial(self._chat.send, text, attachments=attachments))
+        await self._answer(partial(self._chat.send, text, attachments=attachments, pasted=pasted))
         return None
 
     async def _command(self, text: str) -> AfterCommand | None:

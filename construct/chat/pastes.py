@@ -1,4 +1,4 @@
-"""Long pastes: read fast, shown folded at the prompt, sent whole."""
+"""Pastes: read fast, shown folded at the prompt, sent whole and marked as pasted."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -8,8 +8,11 @@ from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.input.vt100_parser import Vt100Parser
 from prompt_toolkit.key_binding import KeyPress
 
-_FOLD_FROM_LINES = 12
-_FOLD_FROM_CHARACTERS = 2_000
+from construct.pasted import Span
+
+_FOLD_FROM_LINES = 2
+_LONGEST_UNFOLDED = 200
+"""Characters of the longest paste that counts as typed: it is the user's own."""
 _FOLDED = re.compile(r"\[pasted [\d,]+ (?:lines|characters) #(\d+)\]")
 _END_OF_PASTE = "\x1b[201~"
 
@@ -23,8 +26,8 @@ class Pastes:
 
     def fold(self, text: str) -> str:
         """Return what the prompt shows for a pasted text: the text itself if it is short."""
-        lines = text.count("\n") + 1
-        if lines < _FOLD_FROM_LINES and len(text) < _FOLD_FROM_CHARACTERS:
+        lines = text.strip("\n").count("\n") + 1
+        if lines < _FOLD_FROM_LINES and len(text) <= _LONGEST_UNFOLDED:
             return text
         number = next((n for n, known in self._texts.items() if known == text), None)
         if number is None:
@@ -35,15 +38,36 @@ class Pastes:
 
     def unfold(self, text: str) -> str:
         """Return a text with every fold replaced by the paste behind it."""
-        return _FOLDED.sub(self._unfolded, text)
+        return self.unfold_marked(text)[0]
+
+    def unfold_marked(self, text: str) -> tuple[str, tuple[Span, ...]]:
+        """Return a text with its folds replaced, and where in it the pastes stand."""
+        parts: list[str] = []
+        spans: list[Span] = []
+        length = done = 0
+        for fold in _FOLDED.finditer(text):
+            paste = self._texts.get(int(fold[1]))
+            if paste is None:
+                continue
+            own = text[done : fold.start()]
+            start = length + len(own)
+            length = start + len(paste)
+            parts += [own, paste]
+            spans.append((start, length))
+            done = fold.end()
+        return "".join([*parts, text[done:]]), tuple(spans)
+
+    def fold_at(self, text: str, position: int) -> Span | None:
+        """Return where the fold stands that ends at a position or has it inside."""
+        for fold in _FOLDED.finditer(text):
+            if fold.start() < position <= fold.end() and int(fold[1]) in self._texts:
+                return fold.span()
+        return None
 
     def forget_except_in(self, lines: Iterable[str]) -> None:
         """Forget the pastes that are not folded in any of these lines."""
         kept = {int(number) for line in lines for number in _FOLDED.findall(line)}
         self._texts = {number: text for number, text in self._texts.items() if number in kept}
-
-    def _unfolded(self, fold: re.Match[str]) -> str:
-        return self._texts.get(int(fold[1]), fold[0])
 
 
 class PasteParser(Vt100Parser):

@@ -2,12 +2,10 @@
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prompt_toolkit.application import Application
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory, ConditionalAutoSuggest
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import Completer
@@ -39,6 +37,7 @@ from construct.chat.mentions import (
 )
 from construct.chat.pastes import Pastes
 from construct.chat.question import Question
+from construct.pasted import Span
 from construct.text import is_blank
 
 if TYPE_CHECKING:
@@ -54,12 +53,6 @@ _LONGEST_ANSWER = 8
 """Columns of an answer that may just be mistyped."""
 _PAUSE_SECONDS = 0.7
 """A user who has pressed no key for this long has paused in typing."""
-_VI_STATES = {
-    InputMode.NAVIGATION: "vi normal",
-    InputMode.REPLACE: "vi replace",
-    InputMode.REPLACE_SINGLE: "vi replace",
-}
-"""The toolbar's words for vi's modes, if not "vi"."""
 
 
 @dataclass(eq=False, slots=True)
@@ -218,7 +211,8 @@ class Prompt:
                 outgoing = line.reading.result()
             self.sent.remove(line)
             self.running = line
-            return replace(outgoing, words=self._pastes.unfold(outgoing.words))
+            words, pasted = self._pastes.unfold_marked(outgoing.words)
+            return replace(outgoing, words=words, pasted=pasted)
 
     def send(self) -> bool:
         """Send the line, or answer the question with it. Return whether a line was sent.
@@ -297,6 +291,21 @@ class Prompt:
         self.attaching.pasted(text, self.buffer.text)
         # No event: what is pasted is not typed, and a menu would take the Tab of the offer.
         self.buffer.insert_text(self._pastes.fold(text), fire_event=False)
+
+    @property
+    def is_at_fold(self) -> bool:
+        """Whether the cursor is at a folded paste."""
+        return self._fold_at_cursor() is not None
+
+    def unfold(self) -> None:
+        """Replace the fold at the cursor by its text, which is now as if it were typed."""
+        if (fold := self._fold_at_cursor()) is not None:
+            line = self.buffer.text
+            before = line[: fold[0]] + self._pastes.unfold(line[slice(*fold)])
+            self.buffer.document = Document(before + line[fold[1] :], len(before))
+
+    def _fold_at_cursor(self) -> Span | None:
+        return self._pastes.fold_at(self.buffer.text, self.buffer.cursor_position)
 
     def insert_picture(self, picture: "Attachment") -> None:
         """Insert at the cursor the `@` word for a picture from the clipboard."""
@@ -428,6 +437,10 @@ def key_bindings(
     keys.add("c-x", "c-v", filter=at_prompt)(lambda _: on_paste())
     is_offered = Condition(lambda: bool(prompt.offer))
     keys.add("tab", filter=at_prompt & is_offered & ~has_completions)(lambda _: prompt.take_offer())
+    is_at_fold = Condition(lambda: prompt.is_at_fold and not prompt.question.text)
+    keys.add("tab", filter=at_prompt & is_at_fold & ~is_offered & ~has_completions)(
+        lambda _: prompt.unfold()
+    )
     keys.add("c-c", filter=~is_searching)(lambda _: on_interrupt())
     keys.add(Keys.SIGINT)(lambda _: on_interrupt())
     keys.add("c-d", filter=at_empty_prompt)(lambda _: on_end_of_input())
@@ -471,27 +484,3 @@ def _change_word(event: KeyPressEvent, *, WORD: bool) -> None:  # noqa: N803 - v
         )
     event.app.clipboard.set_text(buffer.delete(end or len(document.text_after_cursor)))
     event.app.vi_state.input_mode = InputMode.INSERT
-
-
-def wants_vi(setting: str, environ: Mapping[str, str]) -> bool:
-    """Return whether a setting (`auto`, `emacs`, `vi`) asks for vi keys.
-
-    `auto` follows readline's own settings, where the last `set editing-mode` counts.
-    """
-    if setting != "auto":
-        return setting == "vi"
-    try:
-        inputrc = Path(environ.get("INPUTRC") or "~/.inputrc").expanduser()
-        text = inputrc.read_text("utf-8", "replace")
-    except (OSError, RuntimeError):
-        return False
-    lines = [line.split() for line in text.splitlines()]
-    modes = [words[2:] for words in lines if words[:2] == ["set", "editing-mode"]]
-    return modes[-1:] == [["vi"]]
-
-
-def vi_state_words(app: "Application[None]") -> str:
-    """Return the toolbar's words for the vi mode, empty with emacs keys."""
-    if app.editing_mode != EditingMode.VI:
-        return ""
-    return _VI_STATES.get(app.vi_state.input_mode, "vi")

@@ -53,8 +53,9 @@ from prompt_toolkit.widgets import SearchToolbar
 from construct.chat.around_prompt import Live, ToolbarState, toolbar
 from construct.chat.editor import edit_file, edit_text
 from construct.chat.pastes import read_long_pastes
-from construct.chat.prompt import Prompt, key_bindings, vi_state_words
+from construct.chat.prompt import Prompt, key_bindings
 from construct.chat.resizing import ResizableApplication, reflow_of
+from construct.chat.vi import vi_state_words
 from construct.errors import ConstructError, UsageError
 from construct.views.themes import Theme, prompt_style
 

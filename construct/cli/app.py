@@ -228,8 +228,8 @@ def ask(
     """Send one message and print the reply.
 
     Continues the conversation you were last in. Input piped in along with TEXT is added
-    as pasted text: each of its lines begins with `>`, and what is learned from it counts
-    as quoted. After the reply it does the memory work that is due, for at most a minute;
+    as pasted text: these are not your own words, and what is learned from them counts as
+    quoted. After the reply it does the memory work that is due, for at most a minute;
     Ctrl-C leaves it for later.
     """
     from construct.cli.ask import ask as body

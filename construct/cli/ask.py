@@ -15,11 +15,12 @@ from construct.errors import ConstructError, ExitStatus, UsageError
 from construct.log import logger
 from construct.operations.conversations import create
 from construct.operations.opening import open_chat
+from construct.pasted import Span
 from construct.talk.companion import Companion
 from construct.talk.events import Event, Noticed
 from construct.talk.responder import Responder
 from construct.talk.stored_ledger import StoredLedger
-from construct.text import PrintableStream, as_pasted, is_blank, storable
+from construct.text import PrintableStream, is_blank, storable
 from construct.views.reply import cut_off, notebook_answers, reply_json, why_broken
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def ask(
         from construct.attachments import read_attachment
 
         attachments = tuple(map(read_attachment, files))
-    message = _message(text, attachments)
+    message, pasted = _message(text, attachments)
     opening = open_chat(env.settings, conversation, new=new, model=model, private=False)
     with env.context() as ctx:
         conversation_id = opening.conversation_id or create(ctx).id
@@ -60,24 +61,26 @@ def ask(
         complain(notebook_answers())
     companion = Companion(env.settings, opening.models)
     return asyncio.run(
-        _ask(companion, conversation_id, message, attachments, as_json=as_json, wait=wait)
+        _ask(companion, conversation_id, message, attachments, pasted, as_json=as_json, wait=wait)
     )
 
 
-def _message(text: str | None, attachments: "Sequence[Attachment]") -> str:
-    """Return TEXT or piped input, or TEXT with piped input as pasted material."""
+def _message(text: str | None, attachments: "Sequence[Attachment]") -> tuple[str, tuple[Span, ...]]:
+    """Return TEXT or piped input, or TEXT with piped input, and which part is pasted."""
     typed = "" if text in (None, "-") else text
     piped = standard_input() or ""
     if is_blank(typed):
         typed, piped = piped, ""
     if is_blank(typed) and attachments:
-        return ""  # files alone are a message too
+        return "", ()  # files alone are a message too
     if is_blank(typed):
         raise UsageError("Nothing to send. Give a message, or pipe one in.")
-    parts = [storable(typed).strip("\n")]
-    if not is_blank(piped):
-        parts.append(as_pasted(storable(piped).strip("\n")))
-    return "\n\n".join(parts)
+    own = storable(typed).strip("\n")
+    if is_blank(piped):
+        return own, ()
+    piped = storable(piped).strip("\n")
+    start = len(own) + 2
+    return f"{own}\n\n{piped}", ((start, start + len(piped)),)
 
 
 async def _ask(
@@ -85,6 +88,7 @@ async def _ask(
     conversation_id: int,
     message: str,
     attachments: "Sequence[Attachment]",
+    pasted: Sequence[Span],
     *,
     as_json: bool,
     wait: bool,
@@ -102,7 +106,7 @@ async def _ask(
 
         responder = Responder(StoredLedger(companion))
         try:
-            result = await responder.turn(conversation_id, message, listen, attachments)
+            result = await responder.turn(conversation_id, message, listen, attachments, pasted)
         finally:  # after Ctrl-C too: what has arrived is kept, so all of it is shown
             reply.end(None)
         if as_json:

@@ -6,7 +6,8 @@ It need not understand what: a day in such a sentence is not put on the agenda.
 import re
 
 _CALLED_OFF = re.compile(
-    r"(?i)\b(?:cancel\w*|call(?:ed|ing)? (?:\w+ )?off|postpone\w*|scrapped|abandoned|skip(?:ping|"
+    r"(?i)\b(?:cancel\w*|call(?:ed|ing)? (?:\w+ ){0,6}off|postpone\w*|scrap(?:ped)?|put off|"
+    r"on hold|rained off|pulled out|backed out|abandoned|skip(?:ping|"
     r"ped)?|"
     r"(?:is|are|was|were|['’]s) (?:\w+ )?off(?! (?:to|for|on|work)\b)|"
     r"(?:fell|falls|fallen) through|(?:was|were) (?:going|supposed|meant) to|would have|"
@@ -26,6 +27,10 @@ _DENIED = re.compile(
     r"tengo|puedo|iré|iremos))\b|不|没|沒|ない|ません|"
     r"않|안 |لا |لن |ليس|לא |नहीं|ไม่|không"
 )
+_NOTHING = re.compile(
+    r"(?i)^\W*no (?!later\b|more than\b)\w+|\bthere(?:['’]s| is| are| will be) no\b|"
+    r"\bno \w+ (?:today|tonight|tomorrow|on|this|next)\b"
+)
 # "Don't forget", "I can't wait": nothing is denied.
 _STILL_ON = re.compile(
     r"(?i)\b(?:(?:do not|don['’]t|never|must not|mustn['’]t|can['’]t|cannot) (?:forget|wait)|"
@@ -39,7 +44,7 @@ _STILL_ON = re.compile(
 
 def is_called_off(sentence: str) -> bool:
     """Return whether a sentence cancels something, or denies it."""
-    if _CALLED_OFF.search(sentence):
+    if _CALLED_OFF.search(sentence) or _NOTHING.search(sentence):
         return True
     return bool(_DENIED.search(_STILL_ON.sub("", sentence)))
 

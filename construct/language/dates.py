@@ -451,7 +451,7 @@ def _read_weeks_on(match: re.Match[str], text: str, base: date) -> DayMention | 
     word, weeks = name.casefold(), 1
     if match["n"]:
         weeks = NUMBERS.get(match["n"].casefold()) or int(match["n"])
-    if match["fortnight"]:
+    if match["fortnight"] or match["fortnight2"]:
         weeks *= 2
     days = {"today": 0, "tonight": 0, "tomorrow": 1}.get(word)
     if days is None:

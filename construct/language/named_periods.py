@@ -49,7 +49,8 @@ NAMED_DAY = re.compile(
 WEEKS_ON = re.compile(
     rf"(?ia)\b(?:{_NUMBER}\s+weeks?|an?\s+(?P<fortnight>fortnight))\s+(?:(?:on|from|come)\s+)?"
     rf"(?:(?:this|next|coming)\s+)?(?P<day>{_WEEKDAY}|today|tonight|tomorrow)\b"
-    rf"|\b(?P<day2>{_WEEKDAY.replace('<weekday>', '<weekday2>')}|today|tomorrow)\s+week\b"
+    rf"|\b(?P<day2>{_WEEKDAY.replace('<weekday>', '<weekday2>')}|today|tomorrow)\s+"
+    rf"(?:week|(?P<fortnight2>fortnight))\b"
     rf"|\b{_WEEKDAY.replace('<weekday>', '<weekday3>')}\s+in\s+(?:\w+)\s+(?:weeks?|fortnight)\b"
 )
 # Before a day: "every Friday", "Black Friday", "a week from Friday"

@@ -15,6 +15,7 @@ from construct.language.wordlists import (
     LIFE,
     LIFE_UNSPACED,
     STOP_WORDS,
+    word_set,
 )
 from construct.language.words import words
 
@@ -58,11 +59,12 @@ _FORWARDED = re.compile(
 
 # A line of code, a log line or a command. "x = 5" and "f()" are never prose.
 _CODE = re.compile(
-    r"(?m)[;{}][ \t]*$|^[ \t]*[{}\[\]][ \t]*$|[=!]=|=>|->|&&|\|\||::|</|/>|\w\([\"')]|\w\.\w+\(|"
-    r"^[ \t]*(?://|/\*|#!)|"
-    r"\w\[\w+\]|\w = [\w\"'\[({]|^[ \t]*[$>%] [a-z]|^[ \t]*<[\w!?]|^[ \t]*[\"']\w+[\"'][ \t]*:|"
-    r"^[ \t]*(?:def|class|import|from \S+ import|function|const|let|var|public|private|return|elif|"
-    r"package|#include|SELECT|INSERT|UPDATE|CREATE|Traceback|sudo|git|pip|npm)\s\S|"
+    r"(?m)[;{}][ \t]*$|^[ \t]*[{}\[\]][ \t]*$|[=!]=|=>|\) ->|&&|\|\||::|</|/>|\w\([\"')]|\w\.\w+\(|"
+    r"\w\[\w+\]|\w = [\w\"'\[({]|^[ \t]*(?://|/\*|#!|[$>%] [a-z]|<[\w!?]|[\"']\w+[\"'][ \t]*:)|"
+    r"^[ \t]*(?:(?:async )?def \w+\(|function \w*\(|class \w+[:({]|(?:const|let|var) \w+ ?=|"
+    r"import [\w.]+[ \t]*$|from \S+ import |#include|Traceback|sudo \w|pip3? install|npm \w|"
+    r"git (?:add|commit|push|pull|clone|checkout|log|status)\b|"
+    r"SELECT .* FROM |INSERT INTO |UPDATE \w+ SET |CREATE TABLE )|"
     r"\b(?:DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL)\b|^[ \t]*[a-z_]\w*_\w+[ \t]*[:=]"
 )
 
@@ -164,7 +166,9 @@ _CASTING = re.compile(
 )
 # "I'm Captain Redbeard"
 _CHARACTER = re.compile(
-    r"(?i:\b(?:i['’]?m|i am|ich bin|je suis|(?:yo )?soy(?: el| la)?|(?:eu )?sou(?: o| a)?|"
+    r"(?i:\b(?:i['’]?m|i am|my name is|ich bin|ich heiße|je m['’]appelle|me llamo|"
+    r"(?:me )?chamo(?:-me)?|mi chiamo|ik heet|меня зовут|nazywam się|je suis|(?:yo )?soy(?: el|"
+    r" la)?|(?:eu )?sou(?: o| a)?|"
     r"(?:io )?sono(?: il| la)?|ik ben|jestem|я|jag är|jeg er|olen|vagyok|"
     r"ben))\s*[,—–-]?\s*(?:[Tt]he )?"
     r"(?:Captain|Kapitän|Capitaine|[Cc]apit[áã]n|[Cc]apitão|[Cc]apitano|Kapitein|[Kk]apitan|Kapten|"
@@ -178,6 +182,13 @@ _CHARACTER = re.compile(
     r"\s+(?:von |de |di |van |of )?[^\W\d_a-zà-þа-я]\w+"
 )
 
+# "Dinner: my sister, at 8": nobody speaks here.
+_POSSESSIVES = word_set(
+    """
+    my mine our ours mein meine meinen meinem meiner unser unsere meu meus minha minhas nosso
+    nossa mi mis nuestro nuestra mon ma mes notre mio mia mijn onze мой моя мои наш
+"""
+)
 _ENGLISH_I = re.compile(r"\bI(?= [a-z])|\b[iI]['’](?:m|ve|d|ll)\b")
 _CYRILLIC = re.compile("[а-я]")
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|「[^」]*」|『[^』]*』")
@@ -230,9 +241,11 @@ def _before_letter(text: str) -> str:
     begins = [
         match.start() for match in (_FORMAL_GREETING.search(text), _FORWARDED.search(text)) if match
     ]
-    if _CLOSING.search(text):
-        greeting = _GREETING.search(text)
-        begins.append(greeting.start() if greeting else 0)
+    greeting, closing = _GREETING.search(text), _CLOSING.search(text)
+    if greeting and closing:
+        begins.append(greeting.start())
+    elif closing and text[closing.end() :].strip():  # a name stands below
+        begins.append(0)
     return text[: min(begins)] if begins else text
 
 
@@ -254,7 +267,9 @@ def _is_chat_log(text: str) -> bool:
 
 
 def _speaks(said: str) -> bool:
-    own = not FIRST_PERSON.isdisjoint(words(said)) or FIRST_PERSON_UNSPACED.search(said)
+    own = not (FIRST_PERSON - _POSSESSIVES).isdisjoint(words(said)) or FIRST_PERSON_UNSPACED.search(
+        said
+    )
     return bool(own or _SECOND_PERSON.search(said))
 
 

@@ -8,6 +8,13 @@ _NAMES = """
     mon tue wed thu fri sat sun
     montag dienstag mittwoch donnerstag freitag samstag sonntag
     mo di mi do fr sa so
+    lun mar mer jeu ven sam dim
+    lun mar mié jue vie sáb dom
+    seg ter qua qui sex sáb dom
+    ma di wo do vr za zo
+    pn wt śr czw pt sob nd
+    пн вт ср чт пт сб вс
+    mån tis ons tors fre lör sön
     lundi mardi mercredi jeudi vendredi samedi dimanche
     lunes martes miércoles jueves viernes sábado domingo
     segunda-feira terça-feira quarta-feira quinta-feira sexta-feira sábado domingo
@@ -35,12 +42,13 @@ _NUMBERS = {
 }
 _NAME = "|".join(sorted(_NUMBERS, key=len, reverse=True))
 # "Wednesday, " before "3 November"; "Mittwoch, den "
-_BEFORE = re.compile(rf"(?i)(?<!\w)({_NAME})[.,]?\s*(?:the |den |dem |dia |o |el |le |il |de )*$")
+_BEFORE = re.compile(
+    rf"(?i)(?<!\w)({_NAME})[.,(]{{0,2}}\s*\(?(?:the |den |dem |dia |o |el |le |il |de )*$"
+)
 # "3 November (Wednesday)", "2026-11-03, Wednesday", "2026年11月3日（星期三）"
 _AFTER = re.compile(
-    rf"(?i)\d[\d./-]*(?:st|nd|rd|th|"
-    rf"\.)?(?:\s+(?:of\s+)?[^\W\d_]+\.?)?(?:,?\s+\d{{4}})?(?:年\d+月\d+日)?"
-    rf"(?:\s*[(（,]\s*(?:an? )?|)({_NAME})(?!\w|,?\s+\d)"
+    rf"(?i)\d[\d./-]*(?:st|nd|rd|th|\.)?(?:\s+(?:of\s+)?[^\W\d_]+\.?)?(?:,?\s+\d{{4}})?(?:年\d+月\d+日)?"
+    rf"(?:\s*[(（,]\s*(?:an? )?|(?<=日))({_NAME})(?!\w|,?\s+\d)"
 )
 _MONTHS = (
     r"january|february|march|april|june|july|august|september|october|november|december|"

@@ -61,11 +61,12 @@ def keep_for_model(
 ) -> Observation:
     """Store a note that the main model asked for and return it.
 
-    `said` is the user's newest message, which it rests on. If an active note already says
-    the same, that one is returned. Runs in the caller's transaction. Raises UsageError for
-    content without a word, ConstructError if the user's rules forbid it.
+    `said` is the user's newest message, which it rests on. `stance`: quoted if the words
+    may be those of a text from outside. If an active note already says the same, that one
+    is returned. Runs in the caller's transaction. Raises UsageError for content without a
+    word, ConstructError if the user's rules forbid it.
     """
-    note = replace(_note(content, clock), stance=stance)
+    note = _note(content, clock, stance)
     if is_forbidden(db, note.content, category):
         raise ConstructError("The user's own rules forbid keeping that: nothing was stored.")
     same = _equal_note(db, note)
@@ -89,8 +90,7 @@ def keep_reminder(
     wants to keep what the user's rules forbid.
     """
     note = replace(
-        _note(content, clock),
-        stance=stance,
+        _note(content, clock, stance),
         referenced_date=moment.date().isoformat(),
         referenced_time=f"{moment:%H:%M}",
         remind_at=moment.isoformat(" ", "minutes"),
@@ -104,7 +104,7 @@ def keep_reminder(
     return _insert(db, note, None, origin, said, clock)
 
 
-def _note(content: str, clock: Clock) -> NoteFields:
+def _note(content: str, clock: Clock, stance: Stance = Stance.STATED) -> NoteFields:
     text = one_line(storable(content))
     if not words(text):
         raise UsageError("A memory needs at least one word.")
@@ -113,7 +113,7 @@ def _note(content: str, clock: Clock) -> NoteFields:
     return NoteFields(
         content=text,
         priority=Priority.HIGH,
-        stance=Stance.STATED,
+        stance=stance,
         observation_date=today.isoformat(),
         referenced_date=day.isoformat() if day else None,
     )
@@ -156,7 +156,8 @@ def _equal_note(db: sqlite3.Connection, note: NoteFields) -> Observation | None:
     any_word = " OR ".join(f'"{word}"' for word in content_words[:_MAX_WORDS])
     candidates = observations.matching(db, any_word, None, _CANDIDATES)
     fact = _fact(note)
-    return next((o for o in candidates if o.stance in _STANCES and _fact(o) == fact), None)
+    stances = _STANCES | {note.stance}
+    return next((o for o in candidates if o.stance in stances and _fact(o) == fact), None)
 
 
 def _fact(note: NoteFields | Observation) -> Hashable:

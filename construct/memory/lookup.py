@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, tzinfo
 
-from construct.clock import Clock, from_text
+from construct.clock import Clock
 from construct.errors import NotFoundError, UsageError
 from construct.language.index_words import fold
 from construct.memory.agenda import AgendaItem, agenda_items, recent
@@ -219,6 +219,6 @@ def _source_messages(db: sqlite3.Connection, entry: Entry, filters: Filters) -> 
 def _parts(entry: Entry, clock: Clock) -> Iterator[Part]:
     text = entry.text
     starts = range(0, len(text), _MAX_PART_CHARACTERS)
-    said_at = f"{clock.local(from_text(entry.moment)):%Y-%m-%d %H:%M}"
+    said_at = f"{clock.there(entry.moment, entry.utc_offset):%Y-%m-%d %H:%M}"
     for number, start in enumerate(starts, 1):
         yield Part(entry, said_at, text[start : start + _MAX_PART_CHARACTERS], number, len(starts))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from construct import tokens
 from construct.errors import NotFoundError
+from construct.pasted import Span, dump_spans
 from construct.program import in_shell
 from construct.store.attachments import NewAttachment, add_attachments
 from construct.store.conversations import get_conversation
@@ -50,24 +51,36 @@ class NewMessage:
     stop_reason: str | None = None
     model: str | None = None
     attachments: tuple[NewAttachment, ...] = ()
+    pasted: tuple[Span, ...] = ()
+    """The parts of the content that are pasted: somebody else's words."""
 
 
 def add_message(
-    db: sqlite3.Connection, conversation_id: int, message: NewMessage, now: str
+    db: sqlite3.Connection,
+    conversation_id: int,
+    message: NewMessage,
+    now: str,
+    utc_offset: int | None = None,
 ) -> Message:
-    """Store a message, never dated before the conversation's last one.
+    """Store a message that is written now, at a place `utc_offset` minutes east.
 
-    Raises NotFoundError if there is no such conversation.
+    It has the clock's time, even if that is before the conversation's last message: an
+    earlier clock may have been wrong. Raises NotFoundError if there is no such
+    conversation.
     """
     get_conversation(db, conversation_id)
     content = storable(message.content)
+    pasted = [
+        (len(storable(message.content[:start])), len(storable(message.content[:end])))
+        for start, end in message.pasted
+    ]
     row = {
         "uid": new_uid(), "conversation_id": conversation_id, "role": message.role,
         "content": content, "blocks": message.blocks, "status": message.status,
         "stop_reason": message.stop_reason, "model": message.model,
         "token_count": message_tokens(content, message.blocks)
         + sum(new.sent_tokens for new in message.attachments),
-        "created_at": max(now, last_time(db, conversation_id) or now),
+        "created_at": now, "utc_offset": utc_offset, "pasted": dump_spans(pasted),
     }  # fmt: skip
     message_id = insert(db, "messages", row)
     add_attachments(db, message_id, message.attachments)

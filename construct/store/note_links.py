@@ -197,23 +197,31 @@ def observations_in(db: sqlite3.Connection, conversation_id: int) -> set[int]:
     return set(column(db, query, {"id": conversation_id}))
 
 
-def last_said(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, tuple[str, int]]:
+_SAID_AT = """iif(m.created_at > :now, ifnull((
+    SELECT min(later.created_at) FROM messages AS later
+    WHERE later.conversation_id = m.conversation_id AND later.id > m.id
+    AND later.created_at <= :now), :now), m.created_at)"""
+"""SQL for when a message was said, as far as that can be told."""
+
+
+def last_said(db: sqlite3.Connection, ids: Iterable[int], now: str) -> dict[int, tuple[str, int]]:
     """Return the time and id of the newest message behind each observation.
 
-    The messages behind sources of any generation count; equal times are ordered by
-    message id. An observation that the user wrote has the time it was written. If no
-    message is left, the id is 0, and the time is "" unless the user wrote the
-    observation.
+    A message dated after `now`, by a clock that was wrong, counts as said just before the
+    next one of its conversation that is not. The messages behind sources of any generation
+    count; equal times are ordered by message id. An observation that the user wrote has
+    the time it was written. If no message is left, the id is 0, and the time is "" unless
+    the user wrote the observation.
     """
     # MAX() makes SQLite take `message_id` from the row with the highest time.
     rows = db.execute(
-        f"""SELECT o.id, iif(o.origin = 'user', o.created_at, ifnull(max(m.created_at), '')),
-                ifnull(max(m.created_at || printf(' %020d', m.id)), '')
+        f"""SELECT o.id, iif(o.origin = 'user', o.created_at, ifnull(max({_SAID_AT}), '')),
+                ifnull(max({_SAID_AT} || printf(' %020d', m.id)), '')
             FROM observations AS o
             LEFT JOIN observation_messages AS link ON link.observation_id = o.id
             LEFT JOIN messages AS m ON m.id = link.message_id
-            WHERE o.id IN {ID_LIST} GROUP BY o.id""",
-        (json_ids(ids),),
+            WHERE o.id IN (SELECT value FROM json_each(:ids)) GROUP BY o.id""",
+        {"ids": json_ids(ids), "now": now},
     )
     return {i: (said_at, int(newest.rpartition(" ")[2] or 0)) for i, said_at, newest in rows}
 

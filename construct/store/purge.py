@@ -95,7 +95,8 @@ def withhold(db: sqlite3.Connection, message_ids: Iterable[int], now: str, *, wo
     db.execute(f"DELETE FROM attachments WHERE message_id IN {ID_LIST}", (ids,))
     if words:
         db.execute(
-            f"""UPDATE messages SET withheld = 1, content = ?, blocks = NULL, token_count = ?
+            f"""UPDATE messages SET withheld = 1, content = ?, blocks = NULL, pasted = NULL,
+                token_count = ?
                 WHERE id IN {ID_LIST}""",
             (REMOVED, message_tokens(REMOVED), ids),
         )

@@ -42,14 +42,17 @@ def add_forget(
     An observation takes along its sources, other versions and repeats, the messages
     behind all of these, and the reflections made from it in the meantime. A message,
     named or taken along, takes along its replies. Any of them would bring the forgotten
-    words back.
+    words back. A pinned note, or one of the user's own, takes nothing along: it is only
+    asked about.
     """
     named, named_messages = set(observation_ids), set(message_ids)
     if not named and not named_messages:
         return
-    sources = with_sources(db, named) | _versions(db, named)
-    reflections = observations(db, sorted(with_reflections(db, named)))
-    affected = sources | {o.id for o in reflections if o.state != "superseded"}
+    protected = {o.id for o in observations(db, sorted(named)) if o.is_protected}
+    free = named - protected
+    sources = with_sources(db, free) | _versions(db, free)
+    reflections = observations(db, sorted(with_reflections(db, free)))
+    affected = protected | sources | {o.id for o in reflections if o.state != "superseded"}
     messages = named_messages | {m.id for m in messages_behind(db, sources)}
     messages |= {m.id for m in replies_to(db, messages)}
     question_id = _insert(db, QuestionKind.FORGET, cycle_id, now)

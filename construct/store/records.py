@@ -6,8 +6,10 @@ six times as long to make.
 
 import json
 from dataclasses import dataclass
+from datetime import datetime
 from typing import NamedTuple
 
+from construct.clock import Clock
 from construct.vocabulary import AttachmentKind, Origin
 
 REMOVED = "[removed]"
@@ -80,6 +82,10 @@ class Message(NamedTuple):
     """Minutes east of UTC at the place where it was written, if that is known."""
     pasted: str | None = None
     """JSON list of `[start, end]` in characters: parts that are not the user's own words."""
+
+    def written(self, clock: Clock) -> datetime:
+        """Return when it was written, as clocks showed it at that place."""
+        return clock.there(self.created_at, self.utc_offset)
 
     @property
     def has_unreadable_attachment(self) -> bool:

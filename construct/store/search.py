@@ -75,7 +75,9 @@ class Entry(NamedTuple):
     text: str
     role: str | None = None
     day: str | None = None
-    """The date of an observation."""
+    """The date of an observation, or of a message at the place where it was written."""
+    utc_offset: int | None = None
+    """That place's, in minutes east, if it is known."""
     about: str | None = None
     """The first day of the date that an observation refers to."""
     about_until: str | None = None
@@ -321,8 +323,11 @@ _TABLES: Mapping[str, str] = {
     ItemKind.OBSERVATION: "observations",
 }
 _JOINS = {"message": "", "observation": "JOIN cycles AS c ON c.id = m.cycle_id"}
-_OBSERVATION_DATES = {"message": "NULL", "observation": "m.observation_date"}
-"""The SQL for the day of an observation."""
+_DAYS = {
+    "message": "date(m.created_at, m.utc_offset || ' minutes')",
+    "observation": "m.observation_date",
+}
+"""The SQL for the day of an entry, NULL for a message that was written nobody knows where."""
 _END_OF_TIME = "9999"
 """Later than any stored time."""
 _COMMON_FIELDS = {
@@ -336,7 +341,7 @@ _FIELDS = {
     | {
         "text": """CASE WHEN m.attached IS NULL THEN m.content WHEN m.content = '' THEN m.attached
                    ELSE m.attached || char(10) || m.content END""",
-        "role": "m.role",
+        "role": "m.role", "day": _DAYS["message"], "utc_offset": "m.utc_offset",
     },
     "observation": _COMMON_FIELDS
     | {
@@ -385,8 +390,8 @@ def _in_force(kind: str, filters: Filters) -> Iterator[_Condition]:
 
 
 def _within_days(kind: str, filters: Filters) -> Iterator[_Condition]:
-    """Yield the conditions on the day: the observation's, or else the day it was stored."""
-    observed = _OBSERVATION_DATES[kind]
+    """Yield the conditions on the day: where it was written, or else the user's."""
+    observed = _DAYS[kind]
     if filters.since:
         midnight = _midnight(filters.since, filters.zone)
         yield f"ifnull({observed} >= ?, m.created_at >= ?)", (filters.since.isoformat(), midnight)

@@ -225,7 +225,7 @@ def _reply(
     corrections = corrections_of(db, [message.id for message in quotes])
     for message in quotes:
         quote = excerpt(message.text, words, _MAX_QUOTE_CHARACTERS, pieces)
-        day, speaker = clock.day(message.created_at), _SPEAKERS[Role(message.role)]
+        day, speaker = message.written(clock).date(), _SPEAKERS[Role(message.role)]
         lines.append(f"- {day}, {speaker}: “{quote}” (message:{message.id})")
         for message_id, o in corrections:
             if message_id == message.id:

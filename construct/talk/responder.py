@@ -14,6 +14,7 @@ from construct.llm.types import Reply, ReplyStream, Request, ToolResult
 from construct.log import logger
 from construct.memory.shown.files import new_attachment
 from construct.memory.tools import ToolBox, summary
+from construct.pasted import Span
 from construct.program import in_shell
 from construct.store.messages import NewMessage
 from construct.store.records import Message
@@ -67,12 +68,14 @@ class Responder:
         text: str,
         listen: Listener,
         attachments: Sequence["Attachment"] = (),
+        pasted: Sequence[Span] = (),
     ) -> TurnResult:
         """Keep the user's message, ask the model, and keep its reply.
 
-        Cancelling keeps what has arrived and passes the cancellation on.
+        `pasted`: the parts of the message that are somebody else's words. Cancelling keeps
+        what has arrived and passes the cancellation on.
         """
-        new = await self._new_message(text, attachments)
+        new = replace(await self._new_message(text, attachments), pasted=tuple(pasted))
         call = self._companion.store.call
         if self._companion.models.is_notebook:
             adding = call(self.ledger.add, conversation_id, new)

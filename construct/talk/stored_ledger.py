@@ -11,6 +11,7 @@ from construct.memory.shown.context import request_tokens
 from construct.memory.shown.files import new_attachment
 from construct.memory.shown.transcript import last_asked, last_unanswered
 from construct.memory.turn_context import TurnContext, context_items, without_forgotten
+from construct.pasted import load_spans
 from construct.store import observations
 from construct.store.attachments import NewAttachment, attachments_with_data
 from construct.store.conversations import (
@@ -133,7 +134,7 @@ class StoredLedger:
         with transaction(db):
             enter_conversation(db, conversation_id)
             note_request(db, conversation_id, self.companion.now, NO_CACHE)
-            return add_message(db, conversation_id, new, self.companion.now)
+            return self._store(db, conversation_id, new)
 
     def drop(self, db: sqlite3.Connection, conversation_id: int | None) -> str | None:
         """Leave the user's last unanswered message out of later requests."""
@@ -186,7 +187,7 @@ class StoredLedger:
         )
         with transaction(db):
             enter_conversation(db, conversation_id)
-            message = add_message(db, conversation_id, new, companion.now)
+            message = self._store(db, conversation_id, new)
             turn = Turn(message, context, copied_from=copied_from)
             return turn if is_full else replace(turn, first=self._first_request(db, turn))
 
@@ -201,9 +202,15 @@ class StoredLedger:
                 new_attachment(Attachment(file.name, file.media_type, data), reads)
                 for file, data in attachments_with_data(db, [message])[message.id]
             )
-        new = NewMessage(Role.USER, message.content, attachments=files)
+        pasted = load_spans(message.pasted)
+        new = NewMessage(Role.USER, message.content, attachments=files, pasted=pasted)
         copied_from = (message, *replies_to(db, [message.id]))
         return self._begin(db, conversation_id, new, copied_from)
+
+    def _store(self, db: sqlite3.Connection, conversation_id: int, new: NewMessage) -> Message:
+        """Store a message that is written here and now."""
+        offset = self.companion.settings.clock.utc_offset()
+        return add_message(db, conversation_id, new, self.companion.now, offset)
 
     def _first_request(self, db: sqlite3.Connection, turn: Turn) -> FirstRequest:
         conversation_id = turn.message.conversation_id
@@ -221,7 +228,7 @@ class StoredLedger:
         new, question = reply.message(self.companion.models.main.name), reply.turn.message
         if new is None or not is_message_available(db, question.id):
             return None
-        reply_id = add_message(db, question.conversation_id, new, self.companion.now).id
+        reply_id = self._store(db, question.conversation_id, new).id
         mark_retried(db, reply.replies_to_hide(reply_id))
         store_reply_context(db, reply_id, reply.given)
         return reply_id

@@ -17,7 +17,7 @@ from construct.store.records import Conversation, Message
 from construct.views.forgetting import still_in_file
 from construct.views.why import attachment_json
 from construct.views.widgets import grid
-from construct.views.words import LEFT_OUT_WORDS, ago, counted, when
+from construct.views.words import LEFT_OUT_WORDS, ago, counted, written_at
 from construct.views.wrapping import ellipsized
 from construct.vocabulary import MessageStatus
 
@@ -149,7 +149,7 @@ def _message_text(message: Message, transcript: Transcript, clock: Clock) -> str
     files = [attached for attached in transcript.attachments if attached.message_id == message.id]
     lines = [f"{attached.line}  attachment {attached.id}" for attached in files]
     content = [message.content] if message.content or not files else []
-    head = f"\n[{when(message.created_at, clock)}] {message.role}{note}:"
+    head = f"\n[{written_at(message, clock)}] {message.role}{note}:"
     return "\n".join([head, *lines, *content])
 
 

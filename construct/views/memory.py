@@ -22,7 +22,7 @@ from construct.program import in_shell
 from construct.store.records import Message, Observation
 from construct.text import one_line
 from construct.views.widgets import Prose, grid
-from construct.views.words import counted, listed, when
+from construct.views.words import counted, listed, written_at
 from construct.vocabulary import MemorySetting, Origin, Settled, Stance
 
 _STANCES: Mapping[str, str] = {Stance.ASSISTANT: "the assistant's words"}
@@ -100,7 +100,7 @@ def shown_view(item: Observation | Message, clock: Clock) -> RenderableType:
             today = clock.today()
             return Group(_day_head(item.observation_date, today), observation_table([item], today))
         case Message():
-            return f"[{when(item.created_at, clock)}] {item.role}:\n{item.text}"
+            return f"[{written_at(item, clock)}] {item.role}:\n{item.text}"
 
 
 def shown_json(item: Observation | Message) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from construct.views.console import to_ansi
 from construct.views.markdown import render_markdown
 from construct.views.themes import Theme
 from construct.views.widgets import Prose, grid
-from construct.views.words import LEFT_OUT_WORDS, when
+from construct.views.words import LEFT_OUT_WORDS, written_at
 from construct.vocabulary import Role
 
 _FIRST_LINES, _LAST_LINES = 8, 2
@@ -48,7 +48,7 @@ def replayed(messages: Sequence[Message], clock: Clock, width: int, theme: Theme
         moment = from_text(message.created_at)
         part = _message_text(message, width, theme)
         if previous is None or moment - previous >= _PAUSE:
-            time = Text(when(message.created_at, clock), style="dim")
+            time = Text(written_at(message, clock), style="dim")
             part = to_ansi(time, width, theme) + part
         parts.append(part)
         previous = moment

@@ -19,7 +19,7 @@ from construct.text import one_line, shorten
 from construct.views.memory import observation_json, shown_json
 from construct.views.unmarked import without_markup
 from construct.views.widgets import Prose, grid
-from construct.views.words import counted, when
+from construct.views.words import counted, when, written_at
 from construct.vocabulary import Role, Stance
 
 _QUOTE_LENGTH = 300
@@ -182,5 +182,5 @@ def _message(message: Message, clock: Clock) -> Text:
         speaker, text = ("you ", "accent"), message.text
     else:
         speaker, text = ("reply ", "dim"), without_markup(message.text)
-    head = (f"{when(message.created_at, clock)} message:{message.id} ", "dim")
+    head = (f"{written_at(message, clock)} message:{message.id} ", "dim")
     return Prose.assemble(speaker, head, f"“{shorten(text, _QUOTE_LENGTH)}”")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable
 from datetime import date, datetime, time, timedelta
 
 from construct.clock import Clock, from_text, gap_words
-from construct.store.records import DROPPED, REFUSED
+from construct.store.records import DROPPED, REFUSED, Message
 from construct.text import shorten
 
 _CENTS_FROM = 0.1
@@ -98,6 +98,11 @@ def day(moment: str, clock: Clock) -> date:
 def when(moment: str, clock: Clock) -> str:
     """Return a stored time in the user's time zone, as "2026-03-01 14:30"."""
     return clock.local(from_text(moment)).strftime("%Y-%m-%d %H:%M")
+
+
+def written_at(message: Message, clock: Clock) -> str:
+    """Return when a message was written, as clocks showed it there: "2026-03-01 14:30"."""
+    return message.written(clock).strftime("%Y-%m-%d %H:%M")
 
 
 def period(start: datetime, end: datetime | None, clock: Clock) -> str:

@@ -27,6 +27,7 @@ from construct.chat.mentions import (
     without_mentions,
 )
 from construct.config import Settings
+from construct.pasted import Span
 from construct.talk.events import Listener, TurnResult
 from tests.chat.conftest import seated, stored
 from tests.support.attaching import shapes
@@ -65,10 +66,14 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
     send = Chat.send
 
     async def record(
-        self: Chat, words: str, listen: Listener, attachments: Sequence[Attachment] = ()
+        self: Chat,
+        words: str,
+        listen: Listener,
+        attachments: Sequence[Attachment] = (),
+        pasted: Sequence[Span] = (),
     ) -> TurnResult:
         found.append((words, [attachment.line for attachment in attachments]))
-        return await send(self, words, listen, attachments)
+        return await send(self, words, listen, attachments, pasted)
 
     monkeypatch.setattr(Chat, "send", record)
     return found

@@ -146,16 +146,24 @@ async def test_ctrl_c_at_the_prompt(settings: Settings) -> None:
 
 
 async def test_several_lines(api: FakeApi, settings: Settings) -> None:
-    """Alt-Enter, Ctrl-J and pastes make new lines; Enter sends them as one message."""
+    """Alt-Enter and Ctrl-J make new lines; Enter sends them as one message.
+
+    A paste of two lines is folded and marked as pasted; Tab unfolds it, and makes it one's own.
+    """
     async with seated(settings) as seat:
         for keys in ("one", "\x1b\r", "two", "\n", "three \x1b[200~four\rfive\x1b[201~"):
             seat.type(keys)
             await asyncio.sleep(0.1)
-        await seat.see("five")
+        await seat.see("three [pasted 2 lines #1]")
         seat.type("\r")
         await seat.see("You said")
-    assert stored(settings, "SELECT content FROM messages WHERE role = 'user'") == [
-        ("one\ntwo\nthree four\nfive",)
+        seat.type("\x1b[200~six\rseven\x1b[201~")
+        await seat.see("[pasted 2 lines #2]")
+        seat.type("\t eight\r")
+        await seat.see(lambda: seat.screen.text.count("You said") == 2)
+    assert stored(settings, "SELECT content, pasted FROM messages WHERE role = 'user'") == [
+        ("one\ntwo\nthree four\nfive", "[[14, 23]]"),
+        ("six\nseven eight", None),
     ]
 
 
@@ -181,8 +189,8 @@ async def test_long_pastes_are_folded(api: FakeApi, settings: Settings) -> None:
         seat.type("\r")
         await seat.see("2,990 more lines")
         await seat.see("You said")
-    assert stored(settings, "SELECT content FROM messages WHERE role = 'user'") == [
-        (f"look: {pasted}",)
+    assert stored(settings, "SELECT content, pasted FROM messages WHERE role = 'user'") == [
+        (f"look: {pasted}", f"[[6, {6 + len(pasted)}]]")
     ]
 
 

@@ -26,8 +26,9 @@ from construct.chat.completion import CommandCompleter
 from construct.chat.history import MessageHistory
 from construct.chat.output import Output
 from construct.chat.pastes import PasteParser, Pastes
-from construct.chat.prompt import SentLine, wants_vi
+from construct.chat.prompt import SentLine
 from construct.chat.resizing import Reflow, ResizableApplication, more_rows, reflow_of
+from construct.chat.vi import wants_vi
 from construct.clock import Clock
 from construct.config import Thresholds
 from construct.memory.config import MemoryConfig
@@ -118,13 +119,21 @@ def test_a_paste_is_read_in_whatever_pieces_it_comes(size: int) -> None:
 
 
 def test_pastes() -> None:
-    """A short paste is itself; long ones are folded, and come back whole in order."""
+    """A short paste is itself; others are folded, and come back whole and marked, in order."""
     pastes = Pastes()
-    long, wide = "x\n" * 20, "y" * 3000
-    assert pastes.fold("a\nb") == "a\nb"
+    long, wide = "x\n" * 20, "y" * 201
+    assert pastes.fold("a line\n") == "a line\n"
+    assert pastes.fold("y" * 200) == "y" * 200
     text = f"see {pastes.fold(long)} and {pastes.fold(wide)}"
-    assert text == "see [pasted 21 lines #1] and [pasted 3,000 characters #2]"
+    assert text == "see [pasted 20 lines #1] and [pasted 201 characters #2]"
     assert pastes.unfold(text) == f"see {long} and {wide}"
+    assert pastes.unfold_marked(f"[pasted 2 lines #9] {text}") == (
+        f"[pasted 2 lines #9] see {long} and {wide}",
+        ((24, 64), (69, 270)),
+    )
+    assert pastes.fold("a\nb") == "[pasted 2 lines #3]"
+    assert pastes.fold_at(text, 4) is None
+    assert pastes.fold_at(text, 10) == pastes.fold_at(text, 24) == (4, 24)
     assert pastes.unfold("[pasted 3 lines #9]") == "[pasted 3 lines #9]"
 
 

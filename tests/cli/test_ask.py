@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,7 @@ def test_on_a_terminal_lines_are_broken_between_words(program: Program, api: Fak
 
 
 def test_piped_input_is_pasted_material(program: Program, api: FakeApi) -> None:
-    """Beside TEXT each of its lines is marked as quoted.
+    """Beside TEXT it is marked as pasted where it is stored.
 
     `-` reads standard input as the message itself.
     """
@@ -61,8 +62,11 @@ def test_piped_input_is_pasted_material(program: Program, api: FakeApi) -> None:
     sent = [
         m["content"][0]["text"] for m in api.of("chat")[-1].body["messages"] if m["role"] == "user"
     ]
-    pasted = "> A long text.\n>\n>   In parts.\f>\u2028> And more.\r\n> The end."
+    pasted = "A long text.\n\n  In parts.\f\u2028And more.\r\nThe end."
     assert sent == [f"Summarise this:\n\n{pasted}", "Only this."]
+    with closing(sqlite3.connect(program.db)) as db:
+        marks = db.execute("SELECT pasted FROM messages WHERE role = 'user'").fetchall()
+    assert marks == [(f"[[17, {17 + len(pasted)}]]",), (None,)]
 
 
 def test_what_was_piped_in_is_learned_as_quoted(program: Program, api: FakeApi) -> None:

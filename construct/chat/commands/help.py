@@ -13,7 +13,7 @@ from construct.views.widgets import grid
 KEYS = (
     ("Enter", "send"),
     ("Alt-Enter, Ctrl-J", "a new line (with vi keys Ctrl-J)"),
-    ("Tab", "complete a command or a path; attach a pasted path"),
+    ("Tab", "complete a command or a path; attach a pasted path; unfold a paste: it is yours"),
     ("@path", "attach a picture, a PDF or a text file"),
     ("Ctrl-V", "paste, a picture too (with vi keys Ctrl-X Ctrl-V)"),
     ("Ctrl-C", "stop the reply; clear the line"),

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from construct.clock import to_text
 from construct.llm.types import File, Model
 from construct.memory.config import MemoryConfig
 from construct.memory.cycles.commit import store_extraction
@@ -23,7 +24,7 @@ from construct.memory.learning.observer_call import batch_tokens, known_tokens
 from construct.memory.learning.proposals import Extraction, fact_of
 from construct.memory.learning.reading import Current, Pictures, Reading
 from construct.memory.learning.reflection_checks import Said
-from construct.memory.shown.files import stored_file, with_material
+from construct.memory.shown.files import as_read, stored_file, with_material
 from construct.memory.shown.forks import reach, replaceable
 from construct.memory.shown.transcript import batches
 from construct.store import cycles
@@ -71,12 +72,12 @@ class Material:
 
 
 def material(db: sqlite3.Connection, messages: Sequence[Message], model: Model | None) -> Material:
-    """Return messages with their attached texts, and the files that the model can see.
+    """Return messages as a worker reads them, and the files that the model can see.
 
-    Without a model, the messages are returned as they are, and no files.
+    Pasted parts are marked. Without a model, attached texts and files are left out.
     """
     if model is None or not any(m.attached for m in messages):
-        return Material(list(messages), {})
+        return Material(list(map(as_read, messages)), {})
     files = {
         message_id: [stored_file(attachment, data) for attachment, data in attached]
         for message_id, attached in attachments_with_data(db, messages).items()
@@ -86,7 +87,7 @@ def material(db: sqlite3.Connection, messages: Sequence[Message], model: Model |
         if visible := [file for file in attached if _is_shown(file, model)]:
             shown[message_id] = visible
     return Material(
-        [with_material(m, files[m.id]) if m.id in files else m for m in messages], shown
+        [with_material(m, files[m.id]) if m.id in files else as_read(m) for m in messages], shown
     )
 
 
@@ -140,7 +141,7 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
             based_on=get_watermarks(db, self.home).observed,
             known=known,
             replaceable=replaceable(db, self.config.scope, self.home, known),
-            said=last_said(db, [o.id for o in known]),
+            said=last_said(db, [o.id for o in known], to_text(self.config.clock.now())),
             current=current_thread(db, self.home),
         )
 

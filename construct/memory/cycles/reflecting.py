@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from construct.clock import to_text
 from construct.memory.agenda import stays_whole
 from construct.memory.config import MemoryConfig
 from construct.memory.cycles.commit import store_reflection
@@ -76,7 +77,7 @@ class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
         given = choose(active, read_until, input_tokens(self.model))
         if len(given) < 2:
             return None
-        return _Batch(given, last_said(db, [o.id for o in given]))
+        return _Batch(given, last_said(db, [o.id for o in given], to_text(self.config.clock.now())))
 
     async def work(self, batch: _Batch, account: Account) -> Reflection:
         found = await reflect(self.model, batch.given, batch.said, account)

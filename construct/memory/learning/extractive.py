@@ -74,7 +74,7 @@ def extract(messages: Sequence[Message], clock: Clock) -> Extraction:
     """Return the most informative of the user's own sentences as observations, in order."""
     by_sentence: dict[tuple[str, str], tuple[float, ProposedObservation]] = {}
     for message in _spoken_as_oneself(messages):
-        found = _scored_observations(message, clock.day(message.created_at))
+        found = _scored_observations(message, message.written(clock).date())
         kept = sorted(found, key=lambda pair: -pair[0])[:_MAX_PER_MESSAGE]
         for score, observation in filter(kept.__contains__, found):
             key = observation.content.casefold(), observation.observation_date

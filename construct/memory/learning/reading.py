@@ -84,7 +84,7 @@ class Reading:
 
     def day(self, message: Message) -> str:
         """Return the day on which a message was written."""
-        return self.clock.day(message.created_at).isoformat()
+        return message.written(self.clock).date().isoformat()
 
     def transcript(self, tag: str, wanted: Iterable[str] | None = None) -> str:
         """Return the messages between tags, those before them first.

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from construct.language.names import HeardWords, heard_words, names
+from construct.language.names import HeardWords, heard_words, letter_pairs, names
 from construct.language.numbers import numbers, values_in
 from construct.memory.shown.lines import STANCES
 from construct.store.records import Message
@@ -60,14 +60,20 @@ def weaker(one: str, other: str) -> str:
 
 
 def _is_all_pasted(content: str, heard: Sequence[Message], own: HeardWords) -> bool:
-    """Return whether the line has names or numbers, and all that were heard were pasted."""
+    """Return whether all names and numbers of the line that were heard were pasted.
+
+    If it has none, which scripts without capitals never show, its letters decide.
+    """
     pasted = [text for text in map(pasted_words, heard) if text]
     pasted_heard, pasted_values = heard_words(pasted), values_in(pasted)
     own_values = values_in(map(own_words, heard))
     named = [name for name in names(content) if own.has(name) or pasted_heard.has(name)]
     counted = [v for v in numbers(content).values() if v & (own_values | pasted_values)]
     if not named and not counted:
-        return False
+        pairs = letter_pairs(content)
+        in_own_words = pairs & letter_pairs("\n".join(map(own_words, heard)))
+        in_paste = pairs & letter_pairs("\n".join(pasted))
+        return len(in_paste - in_own_words) > len(in_own_words)
     return not any(map(own.has, named)) and not any(v & own_values for v in counted)
 
 

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TypeGuard
 
 from construct import tokens
-from construct.clock import Clock, from_text
+from construct.clock import Clock
 from construct.llm.types import (
     Block,
     CacheLife,
@@ -181,7 +181,7 @@ def _rendered(
     elif not files:
         blocks.append(Text(EMPTY))
     if previous is not None and (pause := pause_words(previous, message)):
-        when = clock.local(from_text(message.created_at)).strftime("%Y-%m-%d %H:%M")
+        when = message.written(clock).strftime("%Y-%m-%d %H:%M")
         blocks.insert(0, Text(f"[{pause}, {when}]"))
     return [ChatMessage("user", tuple(blocks))]
 

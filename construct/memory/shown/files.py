@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from construct import tokens
 from construct.llm.types import File, Text
+from construct.pasted import load_spans, with_marks
 from construct.store.attachments import NewAttachment
 from construct.store.records import Message, StoredAttachment
 from construct.text import as_pasted
@@ -47,6 +48,14 @@ def sent_as(file: File, reads: Reads) -> File | Text:
     return Text(f"{line}\n{text_of(file)}" if kind is AttachmentKind.TEXT else line)
 
 
+def as_read(message: Message) -> Message:
+    """Return a message for an observer, with its pasted parts in lines that begin with `> `."""
+    spans = load_spans(message.pasted)
+    if not spans:
+        return message
+    return message._replace(content=with_marks(message.content, spans), pasted=None)
+
+
 def with_material(message: Message, files: Sequence[File]) -> Message:
     """Return a message for an observer, with its attachments' names and texts first."""
     parts = []
@@ -55,6 +64,7 @@ def with_material(message: Message, files: Sequence[File]) -> Message:
         parts.append(f"[{kind}: {file.name}]")
         if kind is AttachmentKind.TEXT:
             parts.append(as_pasted(text_of(file)).rstrip("\n"))
+    message = as_read(message)
     return message._replace(content="\n".join([*parts, message.content]).rstrip("\n"))
 
 

@@ -25,7 +25,7 @@ def anchored(messages: Sequence[Message]) -> dict[str, Message]:
 
 def headed(head: str, message: Message, clock: Clock) -> str:
     """Return a message as a worker sees it: its anchor, time and role, then the words."""
-    when = clock.local(from_text(message.created_at)).strftime("%Y-%m-%d %H:%M")
+    when = message.written(clock).strftime("%Y-%m-%d %H:%M")
     return f"[{head}] {when} {message.role}:\n{escape(message.content)}"
 
 
