@@ -151,6 +151,14 @@ class NoteChecker:
             ),
         )
 
+    def unfound_anywhere(self, phrase: str) -> tuple[str, ...]:
+        """Return the names and numbers of a task that no message, and no task before, has."""
+        words, values = self._heard_around(tuple(self._messages))
+        current = heard_words(self.reading.current.lines)
+        values |= values_in(self.reading.current.lines)
+        missing = [name for name in unfound_names(phrase, words) if not current.has(name)]
+        return (*unfound_numbers(phrase, values), *missing)
+
     def _unfound(
         self, note: ReadNote, anchors: Sequence[str], replaced: Sequence[Known]
     ) -> list[str]:
