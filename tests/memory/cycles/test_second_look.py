@@ -445,6 +445,8 @@ async def test_what_matters_goes_only_to_a_successor_of_its_subject(
         assert [content for content, _ in found] == [allergy, fact]
         assert "doubtful: " in await notes(t)
         assert await t.companion.store.call(flagged, Flag.DOUBTFUL) == {1}
+        await t.say("So it goes.")
+        assert f"{allergy} | unsure" in sent(api, "chat")
         asked = await query(
             t,
             "SELECT kind, observation_id FROM questions JOIN question_items"
