@@ -30,6 +30,8 @@ _RUN = re.compile("[\u30a1-\u30fa\u30fc]{2,}|[\uac00-\ud7af]{2,}")
 """A word in katakana or Hangul, which `tokens` would take apart."""
 # Thai, Lao, Tibetan, Burmese and Khmer put no spaces between words.
 _UNSPACED = re.compile("[\u0e00-\u0eff\u0f40-\u109f\u1780-\u17d3]+")
+_SHARE_OF_PAIRS = 0.6
+"""Of the pairs of characters of a run in such a script, more than this must be in a text."""
 _PIECE = 3
 """Characters of a piece of such a script that are looked for in another text."""
 
@@ -46,7 +48,11 @@ class HeardWords:
     def has(self, name: str) -> bool:
         """Return whether a word that `names` found stands here in any form."""
         folded = fold(name)
-        if folded in self.text and (len(folded) > _MIN_STEM or not _is_spaced(name)):
+        if not _is_spaced(name):
+            pairs = [folded[i : i + 2] for i in range(len(folded) - 1)]
+            shared = sum(pair in self.text for pair in pairs)
+            return folded in self.text or shared > _SHARE_OF_PAIRS * len(pairs)
+        if folded in self.text and len(folded) > _MIN_STEM:
             return True
         return any(
             same_word(variant, word)

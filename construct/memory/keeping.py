@@ -66,7 +66,7 @@ def keep_for_model(
     is returned. Runs in the caller's transaction. Raises UsageError for content without a
     word, ConstructError if the user's rules forbid it.
     """
-    note = replace(_note(content, clock), stance=stance)
+    note = _note(content, clock, stance)
     if is_forbidden(db, note.content, category):
         raise ConstructError("The user's own rules forbid keeping that: nothing was stored.")
     same = _equal_note(db, note)
@@ -90,8 +90,7 @@ def keep_reminder(
     wants to keep what the user's rules forbid.
     """
     note = replace(
-        _note(content, clock),
-        stance=stance,
+        _note(content, clock, stance),
         referenced_date=moment.date().isoformat(),
         referenced_time=f"{moment:%H:%M}",
         remind_at=moment.isoformat(" ", "minutes"),
@@ -105,7 +104,7 @@ def keep_reminder(
     return _insert(db, note, None, origin, said, clock)
 
 
-def _note(content: str, clock: Clock) -> NoteFields:
+def _note(content: str, clock: Clock, stance: Stance = Stance.STATED) -> NoteFields:
     text = one_line(storable(content))
     if not words(text):
         raise UsageError("A memory needs at least one word.")
@@ -114,7 +113,7 @@ def _note(content: str, clock: Clock) -> NoteFields:
     return NoteFields(
         content=text,
         priority=Priority.HIGH,
-        stance=Stance.STATED,
+        stance=stance,
         observation_date=today.isoformat(),
         referenced_date=day.isoformat() if day else None,
     )

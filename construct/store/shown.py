@@ -21,10 +21,11 @@ from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
 
+from construct.store.flags import IN_FORCE
 from construct.store.observations import ACTIVE, scope_filter
 from construct.store.records import Descent
-from construct.store.sql import ID_LIST, column, columns, json_ids, scalar, select
-from construct.vocabulary import Scope
+from construct.store.sql import ID_LIST, column, json_ids, scalar
+from construct.vocabulary import Flag, Scope
 
 FOREVER = (1 << 63) - 1
 """`active_spans.until` of an observation that is active now."""
@@ -34,7 +35,8 @@ _SHOWN = "shown JOIN observations AS o ON o.id = observation_id WHERE shown.conv
 class ShownLine(NamedTuple):
     """The parts of an observation that the model is shown.
 
-    They never change, since an edit makes a new observation.
+    They never change, since an edit makes a new observation; only `doubtful` may, when the
+    observations of another cycle are committed.
     """
 
     id: int
@@ -49,6 +51,16 @@ class ShownLine(NamedTuple):
     referenced_time: str | None = None
     recurs: str | None = None
     remind_at: str | None = None
+    doubtful: int = 0
+    """1 if a later change may have made it untrue."""
+
+
+def _columns(table: str) -> str:
+    """Return the columns of a ShownLine as a SELECT list."""
+    stored = [f"{table}.{name}" for name in ShownLine._fields if name != "doubtful"]
+    is_doubtful = f"""EXISTS (SELECT 1 FROM observation_flags
+        WHERE observation_id = {table}.id AND flag = '{Flag.DOUBTFUL}' AND {IN_FORCE})"""
+    return ", ".join([*stored, is_doubtful])
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +75,7 @@ class Shown:
 def shown(db: sqlite3.Connection, conversation_id: int) -> Shown:
     """Return the observations that a conversation is shown."""
     rows = db.execute(
-        f"""SELECT block, {ACTIVE}, {columns(ShownLine, "o")} FROM {_SHOWN}
+        f"""SELECT block, {ACTIVE}, {_columns("o")} FROM {_SHOWN}
             ORDER BY block, observation_id""",
         (conversation_id,),
     ).fetchall()
@@ -76,9 +88,8 @@ def shown(db: sqlite3.Connection, conversation_id: int) -> Shown:
 
 def lines(db: sqlite3.Connection, ids: Iterable[int]) -> tuple[ShownLine, ...]:
     """Return the lines of observations, ordered by id."""
-    return tuple(
-        select(db, ShownLine, f"observations WHERE id IN {ID_LIST} ORDER BY id", (json_ids(ids),))
-    )
+    query = f"SELECT {_columns('o')} FROM observations AS o WHERE id IN {ID_LIST} ORDER BY id"
+    return tuple(map(ShownLine._make, db.execute(query, (json_ids(ids),))))
 
 
 def count_shown(db: sqlite3.Connection, conversation_id: int) -> tuple[int, int]:

@@ -19,7 +19,7 @@ from construct.store.records import Descent, Message, Observation
 from construct.store.search import Filters
 from construct.vocabulary import ItemKind, Priority
 
-_MAX_QUERIES = 16
+_MAX_QUERIES = 12
 _QUERY_CHARACTERS = 400
 _HITS_PER_QUERY = 12
 _MAX_CANDIDATES = 300

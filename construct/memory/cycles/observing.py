@@ -172,7 +172,7 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
         self, db: sqlite3.Connection, cycle: RunningCycle[_Batch], found: Extraction, now: str
     ) -> Outcome[int]:
         batch = cycle.batch
-        if not found.by_rule:
+        if found.observations and not found.by_rule:
             known = stored_observations.unsuperseded(db, reach(db, self.config.scope, self.home))
             found = without_known(found, known)
         stored = store_extraction(db, cycle.id, found, batch.messages, batch.based_on, now)

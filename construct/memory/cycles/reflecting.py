@@ -21,11 +21,12 @@ from construct.memory.learning.reflector import choose, input_tokens, reflect
 from construct.memory.shown.forks import condensable, reach
 from construct.store import cycles, questions
 from construct.store import observations as stored_observations
+from construct.store.flags import flagged
 from construct.store.forbidden import left_out_note
 from construct.store.note_history import NOTED_LENGTH
 from construct.store.note_links import last_said, resting_on_nothing
 from construct.store.records import Observation
-from construct.vocabulary import CycleKind, CycleStatus, Step
+from construct.vocabulary import CycleKind, CycleStatus, Flag, Step
 
 _MAX_SHARE_LEFT = 0.75
 """Share of the tokens. If a reflection leaves more, the next waits for more observations."""
@@ -63,7 +64,8 @@ class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
         if scope == "conversation":
             active = condensable(db, self.conversation_id, active)
         # A new line made from observations the user asked to forget would keep their content.
-        unwanted = questions.not_yet_withheld(db)
+        # The user is to decide about a doubtful one: it is not joined with others before that.
+        unwanted = questions.not_yet_withheld(db) | flagged(db, Flag.DOUBTFUL)
         # A line that rests in part on nothing could not be kept from a narrowed door.
         groundless = resting_on_nothing(db, [o.id for o in active if not o.is_protected])
         now = self.config.clock.wall().isoformat(" ", "minutes")

@@ -121,14 +121,10 @@ class NoteChecker:
         """
         replaced = tuple(self._known[anchor] for anchor in note.replaces)
         anchors = list(note.anchors)
-        look = []
-        for hint in self._unfound(note, anchors, replaced):
-            others = [a for a in self._messages if a not in anchors and self._stands_in(hint, a)]
-            of_user = [a for a in others if self._messages[a].role == Role.USER]
-            if len(of_user or others) == 1:
-                anchors += of_user or others
-            else:
-                look.append(hint)
+        look = self._unfound(note, anchors, replaced)
+        if missing := self._only_places(look, anchors):
+            anchors += missing
+            look = self._unfound(note, anchors, replaced)
         context = self.reading.context(anchors)
         sources = [self._messages[anchor] for anchor in anchors]
         supported = strongest_stance(note.content, sources, context, self.reading.pictures)
@@ -150,6 +146,24 @@ class NoteChecker:
                 borrowed=stored,
             ),
         )
+
+    def _only_places(self, hints: Sequence[str], named: Sequence[str]) -> list[str]:
+        """Return the messages that a line does not name, each the only one that has a hint."""
+        found: list[str] = []
+        for hint in hints:
+            others = [a for a in self._messages if a not in named and self._stands_in(hint, a)]
+            of_user = [a for a in others if self._messages[a].role == Role.USER]
+            if len(of_user or others) == 1:
+                found += of_user or others
+        return list(dict.fromkeys(found))
+
+    def unfound_anywhere(self, phrase: str) -> tuple[str, ...]:
+        """Return the names and numbers of a task that no message, and no task before, has."""
+        words, values = self._heard_around(tuple(self._messages))
+        current = heard_words(self.reading.current.lines)
+        values |= values_in(self.reading.current.lines)
+        missing = [name for name in unfound_names(phrase, words) if not current.has(name)]
+        return (*unfound_numbers(phrase, values), *missing)
 
     def _unfound(
         self, note: ReadNote, anchors: Sequence[str], replaced: Sequence[Known]

@@ -16,7 +16,7 @@ BATCH_TOKENS = 16_000
 """Maximum tokens of messages in one call."""
 _WISHES_TOKENS = 1_500
 """Maximum tokens of the user's rules in one call."""
-_PROMPT_TOKENS = 2_100
+_PROMPT_TOKENS = 2_300
 """Tokens reserved for the system prompt and what stands between the messages."""
 _MIN_ROOM = 200
 """Minimum tokens for the messages, and for the answer, in a small context window."""

@@ -122,7 +122,7 @@ async def _checked(
     ]
     forget = draft.forget if _has_own_words(reading) else ()
     questions = [q for one in asked for q in _questions_about(one, reading)]
-    questions += _phrases(draft, reading)
+    questions += _phrases(draft, reading, checker)
     if forget:
         questions.append(_Question(_forget_group(forget, reading), "forget"))
     verdicts: Sequence[str | None] | None = None
@@ -188,12 +188,12 @@ def _why_not_replaced(
     return why_not_newer(stale, newer, reading.said[stale.id], said)
 
 
-def _phrases(draft: Draft, reading: Reading) -> list[_Question]:
+def _phrases(draft: Draft, reading: Reading, checker: NoteChecker) -> list[_Question]:
     """Return the questions about a task and a next step that are new."""
     current = reading.current
     named = {"task": (draft.task, current.task), "next": (draft.next_step, current.next_step)}
     return [
-        _Question(Group(GroupKind.TASK, (), inline(text)), name)
+        _Question(Group(GroupKind.TASK, (), inline(text), checker.unfound_anywhere(text)), name)
         for name, (text, now) in named.items()
         if text and text != now
     ]

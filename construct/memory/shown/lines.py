@@ -134,6 +134,8 @@ def _fact_and_marks(note: Note) -> str:
         parts.append(f"for {when}")
     if note.remind_at:
         parts.append(f"remind {note.remind_at}")
+    if isinstance(note, ShownLine) and note.doubtful:
+        parts.append(UNSURE)
     return " | ".join(parts)
 
 

@@ -10,6 +10,8 @@ from construct.memory.forgetting import forget
 from construct.store import observations as rows
 from construct.store import questions
 from construct.store.database import open_database
+from construct.store.flags import set_flag
+from construct.vocabulary import Flag
 from tests.memory.cycles.scripted import (
     checks_reflections,
     condenses,
@@ -293,3 +295,13 @@ async def test_a_note_that_is_to_be_forgotten_meanwhile_is_not_condensed(
         await t.companion.worker.run_now(t.id)
         t.check()
         assert await active(t) == {ANA, RITA, TEA, LAMP}
+
+
+async def test_a_doubtful_note_is_not_condensed(tmp_path: Path, api: FakeApi) -> None:
+    """It waits for the user to settle it."""
+    async with talking(tmp_path, api) as t:
+        ana, *_ = await learn(t, api, SAID, *NOTED)
+        await t.companion.store.call(set_flag, ana.id, Flag.DOUBTFUL, ana.cycle_id)
+        await t.companion.worker.run_now(t.id)
+        assert ANA not in sent(api, "reflector")
+        assert RITA in sent(api, "reflector")

@@ -156,6 +156,30 @@ async def test_a_wrong_anchor_is_mended_from_the_batch(tmp_path: Path, api: Fake
         assert linked == [(5,), (11,)]
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "fact"),
+    [
+        ("Noor lost a tooth.", "Bas and Kim want coins.", "Noor lost a tooth; Bas, Kim want coins"),
+        ("Noor hat einen Zahn verloren.", "Bas und Kim wollen Münzen.",
+         "Noor hat einen Zahn verloren, Bas und Kim wollen Münzen"),
+        ("Zosi wypadł ząb.", "Kuba i Hania chcą monetę.",
+         "Zosia straciła ząb, Kuba z Hanią chcą monet"),
+        ("小明掉了第一颗牙。", "阿宝也想要一枚硬币。", "小明掉了第一颗牙，阿宝也想要硬币"),
+        ("سقط سن نور.", "بسام وكريم يريدان قطعة نقود.", "سقط سن نور، بسام وكريم يريدان نقود"),
+        ("У Нины выпал зуб.", "Боря и Катя хотят монетку.",
+         "Нина потеряла зуб, Боря с Катей хотят монетку"),
+    ],
+)  # fmt: skip
+async def test_all_names_of_the_other_message_are_found_there(
+    tmp_path: Path, api: FakeApi, first: str, second: str, fact: str
+) -> None:
+    """Once it is a source, nothing in it is a hint any more."""
+    async with talking(tmp_path, api, **MONDAY) as t:
+        said = [first, "So it goes.", "Well then.", second]
+        assert len(await observed(t, api, said, f"- {D} M1 {fact}")) == 1
+        assert await query(t, "SELECT message_id FROM observation_messages") == [(1,), (7,)]
+
+
 @dataclass(frozen=True)
 class Unreadable:
     """A line that cannot be read beside a good one."""
@@ -319,7 +343,7 @@ async def test_the_same_again_is_no_second_note(tmp_path: Path, api: FakeApi) ->
 )  # fmt: skip
 async def test_a_task_that_nobody_gave_is_not_kept(tmp_path: Path, api: FakeApi, task: str) -> None:
     """It is asked about once more; the one before stays, and the observer is shown it."""
-    api.verifier = refuses(lambda g: "nobody said 900" if "900" in g.result.text else "")
+    api.verifier = refuses(looks)
     async with talking(tmp_path, api, **MONDAY) as t:
         api.observer = lambda _body: observer_answer(task="Packing", next_step="Ask", title="Move")
         await t.say("I am packing boxes.")
@@ -421,6 +445,8 @@ async def test_what_matters_goes_only_to_a_successor_of_its_subject(
         assert [content for content, _ in found] == [allergy, fact]
         assert "doubtful: " in await notes(t)
         assert await t.companion.store.call(flagged, Flag.DOUBTFUL) == {1}
+        await t.say("So it goes.")
+        assert f"{allergy} | unsure" in sent(api, "chat")
         asked = await query(
             t,
             "SELECT kind, observation_id FROM questions JOIN question_items"
