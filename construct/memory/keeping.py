@@ -6,6 +6,7 @@ every scope. The user's own rests on no message; the model's rests on the user's
 
 import sqlite3
 from collections.abc import Hashable
+from typing import NamedTuple
 
 from construct.clock import Clock, to_text
 from construct.errors import ConstructError, UsageError
@@ -48,24 +49,34 @@ def keep_for_user(
     return observations.observation(db, take_over(db, same, note, _one_line(category), clock))
 
 
+class ModelNote(NamedTuple):
+    """What came of the main model's wish to keep something."""
+
+    note: Observation
+    is_new: bool
+    """False if an active note said the same already."""
+
+
 def keep_for_model(
     db: sqlite3.Connection,
     content: str,
     category: str | None,
     said: Message | None,
     clock: Clock,
-) -> Observation:
-    """Store a note that the main model asked for and return it.
+) -> ModelNote:
+    """Store a note that the main model asked for, unless an active one says the same.
 
-    `said` is the user's newest message, which it rests on. If an active note already says
-    the same, that one is returned. Runs in the caller's transaction. Raises UsageError for
-    content without a word, ConstructError if the user's rules forbid it.
+    `said` is the user's newest message, which it rests on. Runs in the caller's
+    transaction. Raises UsageError for content without a word, ConstructError if the user's
+    rules forbid it.
     """
     note = _note(content, clock)
     if is_forbidden(db, note.content, category):
         raise ConstructError("The user's own rules forbid keeping that: nothing was stored.")
     same = _equal_note(db, note)
-    return same or _insert(db, note, category, Origin.ASSISTANT, said, clock)
+    if same is not None:
+        return ModelNote(same, is_new=False)
+    return ModelNote(_insert(db, note, category, Origin.ASSISTANT, said, clock), is_new=True)
 
 
 def _note(content: str, clock: Clock) -> NoteFields:

@@ -9,7 +9,7 @@ from construct.errors import ConstructError
 from construct.llm.types import Tool, ToolResult, ToolUse
 from construct.memory import reading_tools
 from construct.memory.config import MemoryConfig
-from construct.memory.keeping import keep_for_model
+from construct.memory.keeping import ModelNote, keep_for_model
 from construct.memory.lookup import Rights
 from construct.memory.reading_tools import Found, tool
 from construct.memory.shown.forks import reach
@@ -81,6 +81,8 @@ class ToolBox:
     """
     keep_items: Callable[[Iterable[ContextItem]], None] = lambda _: None
     """Called with the memory items that a tool returned."""
+    on_kept: Callable[[str], None] = lambda _: None
+    """Called with one line for the user about what was kept."""
 
     async def use(self, call: ToolUse) -> ToolResult:
         """Run one call. Errors become a result that the model can act on."""
@@ -104,9 +106,14 @@ class ToolBox:
                 return "Memory is read-only now: nothing was stored. Say so."
             case "remember":
                 content, category = arguments.get("content"), arguments.get("category")
-                return await self.store.call(
+                kept = await self.store.call(
                     self._remember, _as_text(content), _as_text(category or "")
                 )
+                line = f"{kept.note.id}: {kept.note.content}"
+                if not kept.is_new:
+                    return f"Already noted as {line}"
+                self.on_kept(f"Kept as {line}")
+                return f"Kept as {line}"
             case "forget" if self.forget is not None:
                 return await self.forget(int(arguments["id"]))
             case "forget":
@@ -119,13 +126,12 @@ class ToolBox:
         rights = Rights(scope, hidden_messages=self.answering)
         return reading_tools.use(db, self.config, rights, call.name, call.input)
 
-    def _remember(self, db: sqlite3.Connection, content: str, category: str) -> str:
+    def _remember(self, db: sqlite3.Connection, content: str, category: str) -> ModelNote:
         with transaction(db):
             answering = [messages.get_message(db, i) for i in sorted(self.answering)]
             said = [m for m in answering if m.role == Role.USER]
             newest = said[-1] if said else None
-            kept = keep_for_model(db, content, category, newest, self.config.clock)
-        return f"Kept as {kept.id}: {kept.content}"
+            return keep_for_model(db, content, category, newest, self.config.clock)
 
 
 def _as_text(value: object) -> str:

@@ -174,10 +174,12 @@ class Responder:
             companion.settings.learns,
             companion.forget,
             turn.answering,
+            on_kept=lambda text: listen(Noticed(text)),
         )
         results = []
         for call in part.tool_calls:
-            listen(ToolCalled(call.name, summary(call)))
+            if call.name != "remember":  # what is kept is shown once it is
+                listen(ToolCalled(call.name, summary(call)))
             if rounds_left == 1:
                 results.append(ToolResult(call.id, _NO_MORE_TOOLS, is_error=True))
             else:
