@@ -7,16 +7,14 @@ refused before SQLite can write to it: even switching the journal mode would cha
 import os
 import sqlite3
 import struct
-import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 from construct.errors import DatabaseUnusableError
 from construct.store import faults
-from construct.store.forbidden import set_rules_file
+from construct.store.connection import OPEN_CONNECTIONS, OPENING_LOCK, Connection
 from construct.store.version import APPLICATION_ID, SCHEMA_VERSION, has_side_file, side_file
 
 _BUSY_SECONDS = 10.0
@@ -25,29 +23,6 @@ _MAX_CHECKED_BYTES = 4 << 20
 """Files up to this size are checked completely when opened, at 4 ms per megabyte."""
 MAGIC = b"SQLite format 3\x00"
 """The first bytes of every SQLite database."""
-
-_OPEN_CONNECTIONS: Counter[tuple[int, int]] = Counter()
-"""Number of open connections of this process, by device and inode of the file.
-
-While there are any, the file must not be opened directly: closing it would drop their
-POSIX locks, and another process could then delete the log they write to
-(https://www.sqlite.org/howtocorrupt.html, 2.2).
-"""
-_opening_lock = threading.RLock()
-
-
-class Connection(sqlite3.Connection):
-    """A connection that `_OPEN_CONNECTIONS` counts while it is open."""
-
-    identity: tuple[int, int] | None = None
-
-    def close(self) -> None:
-        """Close the connection; safe to call twice."""
-        super().close()
-        with _opening_lock:
-            if self.identity is not None:
-                _OPEN_CONNECTIONS[self.identity] -= 1
-                self.identity = None
 
 
 def open_database(path: Path, rules: Path | None = None) -> sqlite3.Connection:
@@ -58,12 +33,12 @@ def open_database(path: Path, rules: Path | None = None) -> sqlite3.Connection:
     the file, if it cannot be used.
     """
     try:
-        with _opening_lock:
+        with OPENING_LOCK:
             _make_file(path)
-            if not _OPEN_CONNECTIONS[_identity(path)]:
+            if not OPEN_CONNECTIONS[_identity(path)]:
                 _check_header(path)
             db = _connect(path)
-            set_rules_file(db, rules)
+            db.rules_file = rules
             return db
     except OSError as error:
         raise faults.cannot_open_error(path, error.strerror or str(error)) from error
@@ -252,12 +227,12 @@ def _identity(path: Path) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _connect(path: Path) -> Connection:
     db = sqlite3.connect(
         path.absolute(), timeout=_BUSY_SECONDS, isolation_level=None, factory=Connection
     )
     db.identity = _identity(path)
-    _OPEN_CONNECTIONS[db.identity] += 1
+    OPEN_CONNECTIONS[db.identity] += 1
     try:
         _prepare(db, path)
     except BaseException:  # such as Ctrl-C, which must not leave the file open either
