@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from construct.errors import ConstructError
 from construct.memory.corrections import edit
-from construct.memory.learning.observer import fitting_wishes, system_prompt
+from construct.memory.learning.observer_call import fitting_wishes, system_prompt
 from construct.prompts import prompt
 from construct.store import cycles
 from construct.store.database import transaction
@@ -216,7 +216,7 @@ def test_the_observer(life: Life) -> None:
 
 
 def test_nobody_checks_what_the_rules_keep_out(program: Program, api: FakeApi, rules: Path) -> None:
-    """A line that replaces a note and is forbidden costs no call of the verifier."""
+    """A line that is forbidden costs no call of the verifier."""
     more = {"CONSTRUCT_MEMORY_RULES": str(rules)}
     api.enqueue("observer", observes(writes("User works for Nexo")))
     program.run("ask", "--no-wait", "I work for Nexo.", more=more)
@@ -225,7 +225,7 @@ def test_nobody_checks_what_the_rules_keep_out(program: Program, api: FakeApi, r
     program.run("ask", "--no-wait", "I get my salary from Brisa now.", more=more)
     program.run("compact", more=more)
     assert len(api.of("observer")) == 2
-    assert not api.of("verifier")
+    assert "Brisa" not in str([r.body for r in api.of("verifier")])
     assert "User works for Nexo" in program.run("memory", "list", more=more).stdout
 
 

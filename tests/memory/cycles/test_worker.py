@@ -342,9 +342,9 @@ async def test_work_cancelled_while_it_is_stored_is_booked_once(
 
     def answers(body: Json) -> Answer:
         held.execute("BEGIN IMMEDIATE")  # the cycle cannot end before this does
-        return fake_worker.observer(body)
+        return fake_worker.verifier(body)
 
-    api.enqueue("observer", answers)
+    api.enqueue("verifier", answers)
     async with talking(tmp_path, api, **LOW) as t:
         held = sqlite3.connect(
             t.companion.settings.db, isolation_level=None, check_same_thread=False
@@ -352,7 +352,7 @@ async def test_work_cancelled_while_it_is_stored_is_booked_once(
         for text in facts(8):
             await t.say(text)
         work = asyncio.create_task(t.companion.worker.run_due(t.id))
-        await asyncio.to_thread(api.wait_for, 1, "observer")
+        await asyncio.to_thread(api.wait_for, 1, "verifier")
         await asyncio.sleep(0.5)
         work.cancel()
         await asyncio.sleep(0.1)
@@ -361,7 +361,7 @@ async def test_work_cancelled_while_it_is_stored_is_booked_once(
             await work
         booked = """SELECT c.status, count(*)
                     FROM cycles AS c JOIN usage AS u ON u.cycle_id = c.id GROUP BY c.id"""
-        assert held.execute(booked).fetchall() == [("succeeded", 1)]
+        assert held.execute(booked).fetchall() == [("succeeded", 2)]
         held.close()
 
 
@@ -544,7 +544,7 @@ def low_facts(count: int) -> list[str]:
     """Return messages with facts of medium priority: no digit, nothing important."""
     names = ["Ana", "Bruno", "Clara", "Diogo", "Eva", "Filipe", "Gil", "Hugo", "Ines", "Joana"]
     return [
-        f"My friend {names[i % 10]} from {names[(i * 3 + 1) % 10]}ville likes long walks "
+        f"My friend {names[i % 10]} from {names[(i * 3 + i // 10 + 1) % 10]}ville likes long walks "
         "by the sea, and tells stories."
         for i in range(count)
     ]
