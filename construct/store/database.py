@@ -22,7 +22,10 @@ from construct.store.version import APPLICATION_ID, SCHEMA_VERSION, has_side_fil
 _BUSY_SECONDS = 10.0
 """How long to wait while another process has the lock."""
 _MAX_CHECKED_BYTES = 4 << 20
-"""Files up to this size are checked completely when opened, at 4 ms per megabyte."""
+"""Files up to this size are checked completely when opened, at 4 ms per megabyte.
+
+Larger ones are checked before the first write of a process, so that nobody waits to read.
+"""
 MAGIC = b"SQLite format 3\x00"
 """The first bytes of every SQLite database."""
 
@@ -34,12 +37,15 @@ POSIX locks, and another process could then delete the log they write to
 (https://www.sqlite.org/howtocorrupt.html, 2.2).
 """
 _opening_lock = threading.RLock()
+_SOUND: set[tuple[int, int]] = set()
+"""The open files, by device and inode, whose pages this process has checked."""
 
 
 class Connection(sqlite3.Connection):
     """A connection that `_OPEN_CONNECTIONS` counts while it is open."""
 
     identity: tuple[int, int] | None = None
+    path = Path()
 
     def close(self) -> None:
         """Close the connection; safe to call twice."""
@@ -47,6 +53,8 @@ class Connection(sqlite3.Connection):
         with _opening_lock:
             if self.identity is not None:
                 _OPEN_CONNECTIONS[self.identity] -= 1
+                if not _OPEN_CONNECTIONS[self.identity]:
+                    _SOUND.discard(self.identity)
                 self.identity = None
 
 
@@ -104,8 +112,10 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
     """Run the block as one write transaction.
 
     It takes the write lock at once, so that a block that reads first cannot find the
-    database locked when it writes.
+    database locked when it writes. Raises DatabaseUnusableError, before the block, if the
+    file is damaged.
     """
+    refuse_damaged(db)
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -114,6 +124,15 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
         if db.in_transaction:
             db.execute("ROLLBACK")
         raise
+
+
+def refuse_damaged(db: sqlite3.Connection) -> None:
+    """Check all pages of the file, once in a process, before it is written to.
+
+    Raises DatabaseUnusableError if any is damaged.
+    """
+    if isinstance(db, Connection) and db.identity not in _SOUND:
+        _check_pages(db, db.path)
 
 
 @contextmanager
@@ -256,7 +275,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(
         path.absolute(), timeout=_BUSY_SECONDS, isolation_level=None, factory=Connection
     )
-    db.identity = _identity(path)
+    db.identity, db.path = _identity(path), path
     _OPEN_CONNECTIONS[db.identity] += 1
     try:
         _prepare(db, path)
@@ -270,12 +289,15 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
     version = _refuse_newer(db, path)
     if path.stat().st_size <= _MAX_CHECKED_BYTES and not has_side_file(path, "-wal"):
         _check_pages(db, path)
+    uses_wal = db.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+    if version and not uses_wal:  # a restored backup, whose mode is about to be changed
+        refuse_damaged(db)
     db.execute("PRAGMA foreign_keys = ON")
     db.execute("PRAGMA secure_delete = ON")  # overwrite deleted rows, not only unlink them
     db.execute("PRAGMA synchronous = NORMAL")
     if version < SCHEMA_VERSION:
         _upgrade(db, path)
-    if db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":  # a new file, or a restored backup
+    if not uses_wal:
         _use_wal(db)
     for file in (side_file(path, suffix) for suffix in ("", "-wal", "-shm")):
         if file.exists() and file.stat().st_mode & 0o077:
@@ -293,8 +315,7 @@ def _refuse_newer(db: sqlite3.Connection, path: Path) -> int:
 def _check_pages(db: sqlite3.Connection, path: Path) -> None:
     """Refuse a damaged file before anything is written to it.
 
-    Reads all of it, so a large file is not checked when it is opened: damage in one shows
-    when it is read.
+    Reads all of it, so a large file is not checked when it is opened.
     """
     try:
         result = db.execute("PRAGMA quick_check(1)").fetchone()
@@ -304,6 +325,8 @@ def _check_pages(db: sqlite3.Connection, path: Path) -> None:
         result = None
     if result != ("ok",):
         raise faults.damaged_error(path, untouched=True)
+    if isinstance(db, Connection) and db.identity is not None:
+        _SOUND.add(db.identity)
 
 
 def _upgrade(db: sqlite3.Connection, path: Path | None = None) -> None:
