@@ -13,11 +13,12 @@ from construct.llm.providers import choose_models
 from construct.memory.cycles import observing
 from construct.memory.shown import forks
 from construct.memory.shown.context import request_tokens
-from construct.offrecord import OffRecord
 from construct.store.attachments import attachment_violations, digest
 from construct.store.database import open_database
 from construct.store.invariants import index_violations, violations
-from construct.turn import Noticed
+from construct.talk.events import Noticed
+from construct.talk.private_ledger import PrivateLedger
+from construct.talk.responder import Responder
 from tests.support.attaching import attachments, cat, lease, notes, shapes
 from tests.support.fake_api import FakeApi, faults
 from tests.support.fake_types import blocks_of
@@ -72,7 +73,7 @@ async def test_their_tokens_count(tmp_path: Path, api: FakeApi) -> None:
     async with talking(tmp_path, api) as t:
         await attach(t, LOOK, cat(tmp_path, size=(1500, 1000)))
         status = await t.status()
-        request = await t.responder.preview(t.id)
+        request = await t.companion.store.call(t.ledger.preview, t.id)
     assert status.compaction.tokens > 2000
     assert request_tokens(request)["attachments"] == 2000
 
@@ -152,10 +153,10 @@ async def test_another_try_has_the_files_again(tmp_path: Path, api: FakeApi) -> 
     assert [shapes(one.body["messages"][0])[:1] for one in api.of("chat")] == [["image"]] * 2
 
 
-async def test_off_the_record(tmp_path: Path, api: FakeApi) -> None:
+async def test_private_talk_has_files_too(tmp_path: Path, api: FakeApi) -> None:
     """Files are sent while the talk goes on, also on a retry, and never stored."""
     async with talking(tmp_path, api) as t:
-        aside = OffRecord(t.companion, [])
+        aside = Responder(PrivateLedger(t.companion))
         await aside.turn(None, LOOK, t.heard.append, attachments(cat(tmp_path)))
         await aside.turn(None, "And now?", t.heard.append)
         await aside.turn(None, "", t.heard.append, attachments(notes(tmp_path)))

@@ -14,7 +14,7 @@ from construct.store.conversations import create_conversation, set_watermark
 from construct.store.database import transaction
 from construct.store.memories import list_memories
 from construct.store.messages import NewMessage, add_message, exclude_from_requests, messages_of
-from construct.turn import Delta, ToolCalled
+from construct.talk.events import Delta, ToolCalled
 from tests.memory.builders import Life
 from tests.support.fake_api import FakeApi, Reply, faults
 from tests.support.talks import LOW, facts, talking

@@ -11,7 +11,6 @@ from construct.memory import corrections, promotion
 from construct.memory.graph import reading
 from construct.memory.graph.names import USER
 from construct.memory.shown.forks import descent
-from construct.notebook import with_text
 from construct.operations.context import Context
 from construct.operations.memory_filter import MemoryFilter, parse_filter
 from construct.references import Reference
@@ -20,6 +19,7 @@ from construct.store import memories, messages, observations, provenance
 from construct.store.backlog import count_unobserved
 from construct.store.database import transaction
 from construct.store.records import Memory, Message, Observation
+from construct.talk.notebook_replies import with_text
 from construct.vocabulary import ItemKind, MemorySetting, Role, Scope
 
 Record = TypeVar("Record", Observation, Memory)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from construct.errors import NotFoundError
 from construct.memory.provenance import Trace, trace_observation
 from construct.memory.shown.forks import descent
-from construct.notebook import quoted_messages, with_text
 from construct.operations.context import Context
 from construct.operations.memory import StoredMemory, show
 from construct.program import in_shell
@@ -17,6 +16,7 @@ from construct.store.messages import get_message
 from construct.store.records import Memory, Message, Observation, StoredAttachment
 from construct.store.reply_context import ContextItem, get_reply_context, last_reply
 from construct.store.shown import shown_ids
+from construct.talk.notebook_replies import quoted_messages, with_text
 from construct.vocabulary import ItemKind, Way
 
 

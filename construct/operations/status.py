@@ -41,7 +41,7 @@ from construct.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from construct.companion import Companion
+    from construct.talk.companion import Companion
 
 _PHASES = {CycleKind.OBSERVER: Phase.OBSERVING, CycleKind.REFLECTOR: Phase.REFLECTING}
 
@@ -234,7 +234,7 @@ class NextRequest:
 async def next_request(companion: "Companion", conversation_id: int | None) -> NextRequest:
     """Return the request that the next message of a conversation would send."""
     main = companion.models.main
-    request = await companion.preview(conversation_id)
+    request = await companion.store.call(companion.builder.preview, conversation_id)
     return NextRequest(request, main.name, main.context_window)
 
 

@@ -107,7 +107,7 @@ async def test_with_memory_off_no_observation_was_given(tmp_path: Path, api: Fak
         await t.say("Hello.")
         assert len((await last(t)).still_shown) == 1
     async with talking(tmp_path, api, CONSTRUCT_MEMORY="off") as later:
-        again = Talk(later.companion, t.id, later.progress)
+        again = Talk(later.ledger, t.id, later.progress)
         await again.say("Hello again.")
         assert (await last(again)).still_shown == ()
 

@@ -279,7 +279,7 @@ _UPDATE_KNOWN = (
        SET withheld_at = ifnull(h.withheld_at, s.withheld_at),
            answered_at = ifnull(h.answered_at, s.answered_at)
        FROM scratch.forget_requests_mapped AS s WHERE h.id = s.id""",
-    # Only the daily row of off-the-record usage can grow; all other usage never changes.
+    # Only the daily row of private talk can grow; all other usage never changes.
     f"""UPDATE main.usage AS h SET {_LARGER}
         FROM scratch.usage_mapped AS s WHERE h.id = s.id AND NOT s.is_new""",
 )

@@ -12,7 +12,7 @@ from construct.errors import ConstructError
 from construct.store.invariants import index_violations, violations
 from construct.store.transfer.exporting import write_export
 from construct.store.transfer.importing import import_file
-from construct.store.usage import Call, record_off_record_usage
+from construct.store.usage import Call, record_private_usage
 from construct.tokens import Usage
 from tests.store.transfer_world import (
     START,
@@ -392,7 +392,7 @@ def test_entities_gain_aliases(make: Make, tmp_path: Path) -> None:
         ]
 
 
-def test_what_a_day_off_the_record_cost_grows(make: Make, tmp_path: Path) -> None:
+def test_what_a_day_of_private_talk_cost_grows(make: Make, tmp_path: Path) -> None:
     """Its one row came with an export of noon.
 
     That of the evening says more of it, the one of noon no less.
@@ -401,7 +401,7 @@ def test_what_a_day_off_the_record_cost_grows(make: Make, tmp_path: Path) -> Non
     call = Call("chat", "m", Usage(input_tokens=3, output_tokens=2), 0.5)
     exports = []
     for _ in range(2):
-        record_off_record_usage(a, call, "2026-03-01T00:00:00.000000+00:00")
+        record_private_usage(a, call, "2026-03-01T00:00:00.000000+00:00")
         exports.append(exported(a))
     for text in (*exports, exports[0]):
         bring(b, tmp_path, text)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,20 +12,26 @@ from construct.errors import ConstructError, ModelRejectedError
 from construct.llm.anthropic_stream import AnthropicStream
 from construct.llm.types import ToolUse
 from construct.memory.forgetting import delete_conversation
+from construct.memory.request_builder import RequestBuilder
 from construct.memory.shown.forks import fork
 from construct.memory.tools import ToolBox
-from construct.offrecord import OffRecord
-from construct.responders import off_record
 from construct.store.conversations import create_conversation
 from construct.store.messages import messages_of
-from construct.store.records import Message
 from construct.store.search import Filters
 from construct.store.usage import usage_lines
-from construct.turn import Delta, ToolCalled, Waiting
+from construct.talk.companion import Companion
+from construct.talk.events import Delta, ToolCalled, Waiting
+from construct.talk.ledger import Ledger
+from construct.talk.private_ledger import PrivateLedger
+from construct.talk.stored_ledger import StoredLedger
 from tests.memory.recall.hits import search
 from tests.support.fake_api import FakeApi, Reply, faults
 from tests.support.fake_types import Answer, Answerer, Json
-from tests.support.talks import LOW, facts, talking
+from tests.support.talks import LOW, facts, talking, talking_in
+
+Kind = Callable[[Companion], Ledger]
+BOTH = pytest.mark.parametrize("ledger", [StoredLedger, PrivateLedger], ids=["stored", "private"])
+"""Private talk answers, fails, retries and drops as stored talk does."""
 
 
 def texts(request: object) -> list[str]:
@@ -38,12 +45,15 @@ def texts(request: object) -> list[str]:
     ]
 
 
-async def test_a_turn_stores_both_sides_and_the_usage(tmp_path: Path, api: FakeApi) -> None:
+@BOTH
+async def test_a_turn_stores_both_sides_and_the_usage(
+    tmp_path: Path, api: FakeApi, ledger: Kind
+) -> None:
     """The user's words, the reply and the usage of the call are stored."""
     api.enqueue("chat", "Hello, Ana.")
-    async with talking(tmp_path, api) as t:
+    async with talking_in(ledger, tmp_path, api) as t:
         result = await t.say("I am Ana.")
-        messages = await t.companion.store.call(messages_of, t.id)
+        messages = await t.said()
         booked = await t.companion.store.call(
             lambda db: db.execute("SELECT purpose, model FROM usage").fetchall()
         )
@@ -56,12 +66,13 @@ async def test_a_turn_stores_both_sides_and_the_usage(tmp_path: Path, api: FakeA
     assert "".join(e.text for e in t.heard if isinstance(e, Delta)) == "Hello, Ana."
 
 
+@BOTH
 async def test_the_users_words_are_stored_before_anything_is_sent(
-    tmp_path: Path, api: FakeApi
+    tmp_path: Path, api: FakeApi, ledger: Kind
 ) -> None:
     """When the model fails, the message is there, and the next request holds it."""
     api.fail("chat", faults.http(401))
-    async with talking(tmp_path, api) as t:
+    async with talking_in(ledger, tmp_path, api) as t:
         result = await t.say("Do not lose this.")
         assert isinstance(result.error, ModelRejectedError)
         assert result.message_id is None
@@ -70,6 +81,7 @@ async def test_the_users_words_are_stored_before_anything_is_sent(
     assert texts(api.of("chat")[-1])[:2] == ["Do not lose this.", "And this."]
 
 
+@BOTH
 @pytest.mark.parametrize(
     "fault",
     [
@@ -80,17 +92,17 @@ async def test_the_users_words_are_stored_before_anything_is_sent(
     ids=["drop", "silent end", "sse error"],
 )
 async def test_what_came_of_a_broken_reply_is_kept_and_marked(
-    tmp_path: Path, api: FakeApi, fault: faults.Fault
+    tmp_path: Path, api: FakeApi, fault: faults.Fault, ledger: Kind
 ) -> None:
     """A reply that breaks off is stored as interrupted.
 
     The next request is well-formed.
     """
     api.fail("chat", fault)
-    async with talking(tmp_path, api) as t:
+    async with talking_in(ledger, tmp_path, api) as t:
         result = await t.say("Tell me a story.")
         assert not result.complete
-        kept = (await t.companion.store.call(messages_of, t.id))[-1]
+        kept = (await t.said())[-1]
         assert (kept.role, kept.status, kept.content) == ("assistant", "interrupted", result.text)
         assert (await t.say("Go on.")).complete
     assert [r.status for r in api.of("chat")] == [200, 200]
@@ -109,12 +121,13 @@ async def test_a_failed_request_leaves_the_talk_going(
         t.check()
 
 
-async def test_a_refused_reply_is_marked(tmp_path: Path, api: FakeApi) -> None:
+@BOTH
+async def test_a_refused_reply_is_marked(tmp_path: Path, api: FakeApi, ledger: Kind) -> None:
     """A refusal is kept as far as it came, and is not complete."""
     api.fail("chat", faults.refusal("I cannot"))
-    async with talking(tmp_path, api) as t:
+    async with talking_in(ledger, tmp_path, api) as t:
         result = await t.say("Something bad.")
-        kept = (await t.companion.store.call(messages_of, t.id))[-1]
+        kept = (await t.said())[-1]
     assert not result.complete
     assert (kept.status, kept.stop_reason) == ("interrupted", "refusal")
 
@@ -148,30 +161,31 @@ async def test_a_refused_message_is_left_out_of_every_request(tmp_path: Path, ap
     assert status.messages.total == 6
 
 
-async def test_a_refused_message_can_be_asked_again(tmp_path: Path, api: FakeApi) -> None:
+@BOTH
+async def test_a_refused_message_can_be_asked_again(
+    tmp_path: Path, api: FakeApi, ledger: Kind
+) -> None:
     """Answered, it goes along again.
 
     A refusal of words that have their reply takes nothing out.
     """
-    async with talking(tmp_path, api) as t:
+    async with talking_in(ledger, tmp_path, api) as t:
         api.fail("chat", faults.refusal("I cannot"), times=2)
         await t.say("Tell me of Bruno.")
-        again = await t.responder.retry(t.id, t.heard.append)
-        assert again is not None
+        again = await t.retry()
         assert again.left_out
         api.enqueue("chat", "A dog.")
-        again = await t.responder.retry(t.id, t.heard.append)
-        assert again is not None
+        again = await t.retry()
         assert again.complete
         api.fail("chat", faults.refusal())
-        again = await t.responder.retry(t.id, t.heard.append)
-        assert again is not None
+        again = await t.retry()
         assert not again.left_out
         await t.say("Good.")
     assert [*map(len, (one.body["messages"] for one in api.of("chat")))] == [1, 1, 1, 1, 3]
     assert texts(api.of("chat")[-1])[:2] == ["Tell me of Bruno.", "A dog."]
 
 
+@BOTH
 @pytest.mark.parametrize(
     "failures",
     [
@@ -180,22 +194,17 @@ async def test_a_refused_message_can_be_asked_again(tmp_path: Path, api: FakeApi
     ],
     ids=["refused again", "broken off again"],
 )
-@pytest.mark.parametrize("is_private", [False, True], ids=["on the record", "off the record"])
 async def test_a_partial_reply_is_left_out_with_its_question(
-    tmp_path: Path,
-    api: FakeApi,
-    failures: tuple[faults.Fault, faults.Fault],
-    is_private: bool,
+    tmp_path: Path, api: FakeApi, failures: tuple[faults.Fault, faults.Fault], ledger: Kind
 ) -> None:
     """Whichever attempt was refused: alone it would seem to answer the message before."""
     api.enqueue("chat", Reply("Bruno is a dog, I think.", chunk_size=4))
-    async with talking(tmp_path, api) as t:
-        responder = OffRecord(t.companion, []) if is_private else t.responder
+    async with talking_in(ledger, tmp_path, api) as t:
         api.fail("chat", failures[0])
-        await responder.turn(t.id, "Tell me of Bruno.", t.heard.append)
+        await t.say("Tell me of Bruno.")
         api.fail("chat", failures[1])
-        await responder.retry(t.id, t.heard.append)
-        await responder.turn(t.id, "Good.", t.heard.append)
+        await t.retry()
+        await t.say("Good.")
     assert texts(api.of("chat")[-1])[0] == "Good."
 
 
@@ -209,7 +218,7 @@ async def test_a_message_resent_from_before_the_fork_is_no_evidence_for_itself(
         api.enqueue("chat", "The Kowalczyk dynamo needs 48 volts.")
         await t.say("How many volts does the Kowalczyk dynamo need?")
         t.id = await t.companion.store.call(fork, t.id, t.companion.settings.clock)
-        await t.responder.retry(t.id, t.heard.append)
+        await t.retry()
     sent = "\n".join(texts(api.of("chat")[-1]))
     assert sent.count("Kowalczyk") == 1
 
@@ -224,8 +233,7 @@ async def test_a_refused_message_stays_left_out_when_it_is_sent_anew(
         await t.say("Poison.")
         await t.companion.worker.run_now(t.id)
         api.fail("chat", faults.http(401))
-        again = await t.responder.retry(t.id, t.heard.append)
-        assert again is not None
+        again = await t.retry()
         assert again.left_out
         await t.say("Good.")
     assert "Poison" not in str(texts(api.of("chat")[-1]))
@@ -240,24 +248,24 @@ async def test_what_is_answered_after_the_observer_passed_it_is_observed(
         api.fail("chat", faults.refusal("I cannot"))
         await t.say("My sister Zenobia lives in Trieste.")
         await t.companion.worker.run_now(t.id)
-        again = await t.responder.retry(t.id, t.heard.append)
-        assert again is not None
+        again = await t.retry()
         assert again.complete
         await t.companion.worker.run_now(t.id)
     assert "Zenobia" in json.dumps([one.body for one in api.of("observer")])
 
 
+@BOTH
 @pytest.mark.parametrize(
     "fault", [faults.http(401), faults.drop_during(2)], ids=["the key", "the network"]
 )
 async def test_a_failed_message_goes_along_until_it_is_dropped(
-    tmp_path: Path, api: FakeApi, fault: faults.Fault
+    tmp_path: Path, api: FakeApi, fault: faults.Fault, ledger: Kind
 ) -> None:
     """A dropped message is no longer sent, nor what came of its reply.
 
-    Search still finds it, and all other messages are still sent.
+    All other messages are still sent.
     """
-    async with talking(tmp_path, api) as t:
+    async with talking_in(ledger, tmp_path, api) as t:
         await t.say("One.")
         api.fail("chat", fault, times=3)
         assert (await t.say("Wrongheaded.")).error is not None
@@ -265,8 +273,8 @@ async def test_a_failed_message_goes_along_until_it_is_dropped(
         api.enqueue("chat", "Fine.", "Good.")
         await t.say("Two.")
         assert "Wrongheaded" in str(texts(api.of("chat")[-1]))
-        assert await t.responder.drop(t.id) == "Wrongheaded."
-        assert await t.responder.drop(t.id) is None
+        assert await t.drop() == "Wrongheaded."
+        assert await t.drop() is None
         await t.say("Three.")
         sent = texts(api.of("chat")[-1])
         assert "Wrongheaded" not in str(sent)
@@ -275,59 +283,45 @@ async def test_a_failed_message_goes_along_until_it_is_dropped(
             "Two.",
             "Three.",
         ]
-        hits = await t.companion.store.call(search, "wrongheaded", Filters(), 5)
-        kept = await t.companion.store.call(messages_of, t.id)
         t.check()
-    assert "Wrongheaded." in [hit.text for hit in hits]
-    assert {m.left_out for m in kept if m.id in (3, 4) and "Two" not in m.content} == {"dropped"}
 
 
-async def test_off_the_record_nothing_refused_or_dropped_goes_along(
-    tmp_path: Path, api: FakeApi
-) -> None:
-    """What was refused can be asked again there too, what was dropped cannot."""
+async def test_a_dropped_message_is_still_found(tmp_path: Path, api: FakeApi) -> None:
+    """It and what came of its reply are stored, and marked."""
+    api.fail("chat", faults.drop_during(2))
     async with talking(tmp_path, api) as t:
-        aside = OffRecord(t.companion, [])
-        await aside.turn(t.id, "One.", t.heard.append)
-        api.fail("chat", faults.refusal("I cannot"), times=2)
-        assert (await aside.turn(t.id, "Poison.", t.heard.append)).left_out
-        await aside.retry(t.id, t.heard.append)
-        assert texts(api.of("chat")[-1])[-2] == "Poison."
-        api.fail("chat", faults.http(401))
-        await aside.turn(t.id, "Wrongheaded.", t.heard.append)
-        assert await aside.drop(t.id) == "Wrongheaded."
-        assert await aside.drop(t.id) is None
-        api.fail("chat", faults.drop_during(2))
-        assert (await aside.turn(t.id, "Halfway.", t.heard.append)).error
-        assert await aside.drop(t.id) == "Halfway."
-        await aside.turn(t.id, "Two.", t.heard.append)
-    sent = str(texts(api.of("chat")[-1]))
-    assert "One." in sent
-    assert "Two." in sent
-    assert not any(words in sent for words in ("Poison", "I cannot", "Wrongheaded", "Halfway"))
+        await t.say("Wrongheaded.")
+        await t.drop()
+        hits = await t.companion.store.call(search, "wrongheaded", Filters(), 5)
+        assert [m.left_out for m in await t.said()] == ["dropped", "dropped"]
+    assert "Wrongheaded." in [hit.text for hit in hits]
 
 
-async def test_an_empty_reply_leaves_no_blank_block(tmp_path: Path, api: FakeApi) -> None:
+@BOTH
+async def test_an_empty_reply_leaves_no_blank_block(
+    tmp_path: Path, api: FakeApi, ledger: Kind
+) -> None:
     """A reply without words is not stored, and the next request has no empty block."""
     api.enqueue("chat", Reply(""))
-    async with talking(tmp_path, api) as t:
+    async with talking_in(ledger, tmp_path, api) as t:
         assert (await t.say("Hm.")).message_id is None
         assert (await t.say("Well?")).complete
 
 
-async def test_cancelling_keeps_what_arrived(tmp_path: Path, api: FakeApi) -> None:
+@BOTH
+async def test_cancelling_keeps_what_arrived(tmp_path: Path, api: FakeApi, ledger: Kind) -> None:
     """A cancelled turn keeps the text so far, marked, and raises the cancellation."""
     api.enqueue(
         "chat", Reply("one two three four five six seven eight", chunk_delay=0.1, chunk_size=6)
     )
-    async with talking(tmp_path, api) as t:
+    async with talking_in(ledger, tmp_path, api) as t:
         turn = asyncio.create_task(t.say("Count."))
         while not any(isinstance(event, Delta) for event in t.heard):
             await asyncio.sleep(0.01)
         turn.cancel()
         with pytest.raises(asyncio.CancelledError):
             await turn
-        kept = (await t.companion.store.call(messages_of, t.id))[-1]
+        kept = (await t.said())[-1]
         assert kept.status == "interrupted"
         assert kept.content
         assert "one two three four five six seven eight".startswith(kept.content)
@@ -371,10 +365,11 @@ async def test_cancelling_at_the_very_end_keeps_the_reply(
         assert (await t.companion.store.call(messages_of, t.id))[-1].content == "A whole answer."
 
 
-async def test_usage_of_failed_attempts_counts(tmp_path: Path, api: FakeApi) -> None:
+@BOTH
+async def test_usage_of_failed_attempts_counts(tmp_path: Path, api: FakeApi, ledger: Kind) -> None:
     """What a server has counted before it broke off is paid for too."""
     api.fail("chat", faults.drop_during(0))
-    async with talking(tmp_path, api) as t:
+    async with talking_in(ledger, tmp_path, api) as t:
         result = await t.say("Look. " * 50)
         (stored,) = await t.companion.store.call(usage_lines)
     assert result.complete
@@ -385,43 +380,42 @@ async def test_usage_of_failed_attempts_counts(tmp_path: Path, api: FakeApi) -> 
     assert stored.input_tokens == first.input_tokens + second.input_tokens
 
 
-async def test_off_the_record_a_failed_retry_keeps_the_words(
-    tmp_path: Path, api: FakeApi, monkeypatch: pytest.MonkeyPatch
+@BOTH
+async def test_a_retry_that_fails_before_it_begins_keeps_the_words(
+    tmp_path: Path, api: FakeApi, monkeypatch: pytest.MonkeyPatch, ledger: Kind
 ) -> None:
     """A message without a reply is kept if the retry fails before it begins."""
-    said: list[Message] = []
-    async with talking(tmp_path, api) as t:
-        private = off_record(t.companion, said, {})
+    async with talking_in(ledger, tmp_path, api) as t:
         api.fail("chat", faults.http(400))
-        await private.turn(None, "Secret words.", t.heard.append)
+        await t.say("Secret words.")
 
         def fail(*_: object) -> None:
             raise ConstructError("The database is locked.")
 
-        monkeypatch.setattr(type(t.companion), "unstored", fail)
+        monkeypatch.setattr(RequestBuilder, "_assemble", fail)
         with pytest.raises(ConstructError):
-            await private.retry(None, t.heard.append)
-    assert [message.content for message in said] == ["Secret words."]
+            await t.retry()
+        assert [m.content for m in await t.said()] == ["Secret words."]
 
 
-async def test_retry_asks_again_and_hides_the_first_reply(tmp_path: Path, api: FakeApi) -> None:
-    """The same words are sent again without the earlier reply, which stays stored."""
+@BOTH
+async def test_retry_asks_again_and_hides_the_first_reply(
+    tmp_path: Path, api: FakeApi, ledger: Kind
+) -> None:
+    """The same words are sent again without the earlier reply."""
     api.enqueue("chat", "First.", "Second.")
-    async with talking(tmp_path, api) as t:
+    async with talking_in(ledger, tmp_path, api) as t:
         await t.say("Tell me.")
-        again = await t.responder.retry(t.id, t.heard.append)
-        messages = await t.companion.store.call(messages_of, t.id)
+        again = await t.retry()
+        messages = await t.said()
         await t.say("Thanks.")
-    assert again is not None
     assert again.text == "Second."
-    assert [m.content for m in messages] == ["Tell me.", "First.", "Second."]
+    assert [m.content for m in messages] == ["Tell me.", "Second."]
     assert texts(api.of("chat")[1])[0] == "Tell me."
     assert "First." not in texts(api.of("chat")[2])
 
 
-SHOWN = "SELECT content FROM messages WHERE role = 'assistant' AND NOT retried"
-
-
+@BOTH
 @pytest.mark.parametrize(
     ("first", "second", "shown"),
     [
@@ -439,43 +433,23 @@ async def test_retry_leaves_the_better_reply_in_sight(
     first: faults.Fault | None,
     second: faults.Fault | None,
     shown: str,
+    ledger: Kind,
 ) -> None:
-    """Only another whole reply replaces a whole one, anything a broken one.
-
-    All of them stay stored.
-    """
+    """Only another whole reply replaces a whole one, anything a broken one."""
     api.enqueue(
         "chat", Reply("First words, whole.", chunk_size=4), Reply("Second words.", chunk_size=4)
     )
-    async with talking(tmp_path, api) as t:
+    async with talking_in(ledger, tmp_path, api) as t:
         if first is not None:
             api.fail("chat", first)
         await t.say("Tell me.")
         if second is not None:
             api.fail("chat", second)
-        await t.responder.retry(t.id, t.heard.append)
-        seen = await t.companion.store.call(lambda db: db.execute(SHOWN).fetchall())
-        assert seen == [(shown,)]
+        await t.retry()
+        assert [m.content for m in await t.said()] == ["Tell me.", shown]
         assert texts(api.of("chat")[1])[0] == "Tell me."
         assert "First" not in "".join(texts(api.of("chat")[1]))
         t.check()
-
-
-async def test_a_retry_off_the_record_that_fails_leaves_the_reply(
-    tmp_path: Path, api: FakeApi
-) -> None:
-    """Off the record, too, a reply is there until a whole one has come."""
-    api.enqueue("chat", "First.", "Second.")
-    async with talking(tmp_path, api) as t:
-        aside = OffRecord(t.companion, [])
-        await aside.turn(t.id, "Tell me.", t.heard.append)
-        api.fail("chat", faults.http(401))
-        again = await aside.retry(t.id, t.heard.append)
-        assert again is not None
-        assert again.keeps_reply
-        assert [m.content for m in aside.messages] == ["Tell me.", "First."]
-        await aside.retry(t.id, t.heard.append)
-        assert [m.content for m in aside.messages] == ["Tell me.", "Second."]
 
 
 async def test_memory_off_sends_the_recent_messages_alone(tmp_path: Path, api: FakeApi) -> None:
@@ -541,8 +515,7 @@ async def test_words_are_not_lost_to_the_wait(tmp_path: Path, api: FakeApi) -> N
         held.may.set()
         last = (await t.companion.store.call(messages_of, t.id))[-1]
         assert last.content.startswith("These words count.")
-        again = await t.responder.retry(t.id, t.heard.append)
-        assert again is not None
+        again = await t.retry()
         assert again.complete
         t.check()
 
@@ -627,7 +600,10 @@ async def test_a_conversation_deleted_meanwhile_takes_its_reply_along(
         t.check()
 
 
-async def test_a_reply_nobody_hears_any_more_is_kept(tmp_path: Path, api: FakeApi) -> None:
+@BOTH
+async def test_a_reply_nobody_hears_any_more_is_kept(
+    tmp_path: Path, api: FakeApi, ledger: Kind
+) -> None:
     """When the listener fails, what came is stored and booked.
 
     Then the error is raised. A closed pipe is such a failure.
@@ -637,10 +613,10 @@ async def test_a_reply_nobody_hears_any_more_is_kept(tmp_path: Path, api: FakeAp
         if isinstance(event, Delta):
             raise BrokenPipeError
 
-    async with talking(tmp_path, api) as t:
+    async with talking_in(ledger, tmp_path, api) as t:
         with pytest.raises(BrokenPipeError):
             await t.responder.turn(t.id, "Hello.", deaf)
-        kept = (await t.companion.store.call(messages_of, t.id))[-1]
+        kept = (await t.said())[-1]
     assert (kept.role, kept.status) == ("assistant", "interrupted")
 
 

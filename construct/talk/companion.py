@@ -1,34 +1,25 @@
 """What every turn works with: the settings, the models, the database and the memory worker."""
 
 import asyncio
-import sqlite3
-from collections.abc import Callable, Sequence
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from construct.clock import to_text
 from construct.config import Settings
 from construct.llm.providers import Models
-from construct.llm.types import Request
 from construct.memory.config import MemoryConfig, memory_config_for
 from construct.memory.cycles.runner import StepReport
 from construct.memory.cycles.worker import MemoryWorker
 from construct.memory.request_builder import (
-    STAND_IN,
     RequestBuilder,
-    UnstoredFiles,
-    unstored_message,
 )
-from construct.memory.shown.files import new_attachment
 from construct.memory.tools import Forget
-from construct.store.attachments import NewAttachment
-from construct.store.database import rehearsal
 from construct.store.in_thread import Store
 from construct.store.records import Message
-from construct.vocabulary import AttachmentKind, Role
+from construct.vocabulary import AttachmentKind
 
 if TYPE_CHECKING:
-    from construct.attachments import Attachment
+    pass
 
 _WORKER_PATIENCE = 10.0
 """Seconds the memory worker waits for a locked database. Short, since its work can be
@@ -77,56 +68,20 @@ class Companion:
         self.memory_config = memory_config_for(self.settings, models.main.context_window)
         self.worker.config = self.memory_config
 
-    def unstored(
-        self,
-        db: sqlite3.Connection,
-        conversation_id: int | None,
-        earlier: Sequence[Message],
-        new: Message,
-        files: UnstoredFiles = MappingProxyType({}),
-    ) -> Request:
-        """Return the request for a message that is not stored. Writes nothing.
+    def unread_notice(self, message: Message) -> str:
+        """Return a notice that the model cannot read files that came with a message.
 
-        `earlier` are earlier messages off the record, `files` their attachments.
-        """
-        with rehearsal(db):
-            return self.builder.unstored_request(db, conversation_id, earlier, new, files)
-
-    async def preview(
-        self,
-        conversation_id: int | None,
-        earlier: Sequence[Message] = (),
-        files: UnstoredFiles = MappingProxyType({}),
-    ) -> Request:
-        """Return the request that would be sent now, with a stand-in for the new message.
-
-        `earlier` are the messages off the record so far, `files` their attachments.
-        """
-        new = unstored_message(Role.USER, STAND_IN, self.now)
-        return await self.store.call(self.unstored, conversation_id, earlier, new, files)
-
-    async def sized(self, attachments: Sequence["Attachment"]) -> tuple[NewAttachment, ...]:
-        """Return attachments ready to be stored, with their size in tokens."""
-        reads = self.models.main.reads
-        return await asyncio.to_thread(
-            lambda: tuple(new_attachment(file, reads) for file in attachments)
-        )
-
-    def unread_notice(self, attachments: Sequence["Attachment"]) -> str:
-        """Return a notice that the model cannot read some of these files.
-
-        Empty if it can, if the user has already been told so about each kind of file, and
-        for the notebook.
+        Empty if it can, or if the user has already been told so about each kind of file.
         """
         model = self.models.main
-        if self.models.is_notebook:
-            return ""
-        unread = {file.kind for file in attachments} - model.reads - {AttachmentKind.TEXT}
+        lines = (message.attached or "").splitlines()
+        kind_of = {line: AttachmentKind(line[1:].partition(":")[0]) for line in lines}
+        unread = set(kind_of.values()) - model.reads - {AttachmentKind.TEXT}
         new = sorted(kind for kind in unread if (model.name, kind) not in self._unread_noticed)
         if not new:
             return ""
         self._unread_noticed |= {(model.name, kind) for kind in new}
-        example = next(file.line for file in attachments if file.kind in new)
+        example = next(line for line, kind in kind_of.items() if kind in new)
         kinds = " or ".join({"image": "pictures", "pdf": "PDFs"}[kind] for kind in new)
         return f"{model.name} cannot read {kinds}: it is sent only the name, {example}."
 
