@@ -13,12 +13,15 @@ POSIX locks, and another process could then delete the log they write to
 (https://www.sqlite.org/howtocorrupt.html, 2.2).
 """
 OPENING_LOCK = threading.RLock()
+SOUND: set[tuple[int, int]] = set()
+"""The open files, by device and inode, whose pages this process has checked."""
 
 
 class Connection(sqlite3.Connection):
     """A connection that `OPEN_CONNECTIONS` counts while it is open."""
 
     identity: tuple[int, int] | None = None
+    path = Path()
     rules_file: Path | None = None
     """The user's rules for what is written through it."""
 
@@ -28,4 +31,6 @@ class Connection(sqlite3.Connection):
         with OPENING_LOCK:
             if self.identity is not None:
                 OPEN_CONNECTIONS[self.identity] -= 1
+                if not OPEN_CONNECTIONS[self.identity]:
+                    SOUND.discard(self.identity)
                 self.identity = None

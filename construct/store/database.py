@@ -14,13 +14,16 @@ from pathlib import Path
 
 from construct.errors import DatabaseUnusableError
 from construct.store import faults
-from construct.store.connection import OPEN_CONNECTIONS, OPENING_LOCK, Connection
+from construct.store.connection import OPEN_CONNECTIONS, OPENING_LOCK, SOUND, Connection
 from construct.store.version import APPLICATION_ID, SCHEMA_VERSION, has_side_file, side_file
 
 _BUSY_SECONDS = 10.0
 """How long to wait while another process has the lock."""
 _MAX_CHECKED_BYTES = 4 << 20
-"""Files up to this size are checked completely when opened, at 4 ms per megabyte."""
+"""Files up to this size are checked completely when opened, at 4 ms per megabyte.
+
+Larger ones are checked before the first write of a process, so that nobody waits to read.
+"""
 MAGIC = b"SQLite format 3\x00"
 """The first bytes of every SQLite database."""
 
@@ -79,8 +82,10 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
     """Run the block as one write transaction.
 
     It takes the write lock at once, so that a block that reads first cannot find the
-    database locked when it writes.
+    database locked when it writes. Raises DatabaseUnusableError, before the block, if the
+    file is damaged.
     """
+    refuse_damaged(db)
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -89,6 +94,15 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
         if db.in_transaction:
             db.execute("ROLLBACK")
         raise
+
+
+def refuse_damaged(db: sqlite3.Connection) -> None:
+    """Check all pages of the file, once in a process, before it is written to.
+
+    Raises DatabaseUnusableError if any is damaged.
+    """
+    if isinstance(db, Connection) and db.identity not in SOUND:
+        _check_pages(db, db.path)
 
 
 @contextmanager
@@ -231,7 +245,7 @@ def _connect(path: Path) -> Connection:
     db = sqlite3.connect(
         path.absolute(), timeout=_BUSY_SECONDS, isolation_level=None, factory=Connection
     )
-    db.identity = _identity(path)
+    db.identity, db.path = _identity(path), path
     OPEN_CONNECTIONS[db.identity] += 1
     try:
         _prepare(db, path)
@@ -245,12 +259,15 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
     version = _refuse_newer(db, path)
     if path.stat().st_size <= _MAX_CHECKED_BYTES and not has_side_file(path, "-wal"):
         _check_pages(db, path)
+    uses_wal = db.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+    if version and not uses_wal:  # a restored backup, whose mode is about to be changed
+        refuse_damaged(db)
     db.execute("PRAGMA secure_delete = ON")  # overwrite deleted rows, not only unlink them
     db.execute("PRAGMA synchronous = NORMAL")
     if version < SCHEMA_VERSION:
         _upgrade(db, path)
     db.execute("PRAGMA foreign_keys = ON")  # only now: migrations make tables anew
-    if db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":  # a new file, or a restored backup
+    if not uses_wal:
         _use_wal(db)
     for file in (side_file(path, suffix) for suffix in ("", "-wal", "-shm")):
         if file.exists() and file.stat().st_mode & 0o077:
@@ -268,8 +285,7 @@ def _refuse_newer(db: sqlite3.Connection, path: Path) -> int:
 def _check_pages(db: sqlite3.Connection, path: Path) -> None:
     """Refuse a damaged file before anything is written to it.
 
-    Reads all of it, so a large file is not checked when it is opened: damage in one shows
-    when it is read.
+    Reads all of it, so a large file is not checked when it is opened.
     """
     try:
         result = db.execute("PRAGMA quick_check(1)").fetchone()
@@ -279,6 +295,8 @@ def _check_pages(db: sqlite3.Connection, path: Path) -> None:
         result = None
     if result != ("ok",):
         raise faults.damaged_error(path, untouched=True)
+    if isinstance(db, Connection) and db.identity is not None:
+        SOUND.add(db.identity)
 
 
 def _upgrade(db: sqlite3.Connection, path: Path | None = None) -> None:
