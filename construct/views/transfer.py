@@ -3,8 +3,10 @@
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from construct.operations.learning import ObservePlan
 from construct.operations.transfer import FORGOTTEN, STORING, FoundFiles, Imported
 from construct.program import in_shell
+from construct.views.learning import how_observed
 from construct.views.words import counted
 
 _REFUSED_SHOWN = 10
@@ -54,17 +56,34 @@ def imported_text(imported: Imported) -> str:
     return f"Imported {', '.join(parts)}.{known}{without}"
 
 
-def imported_notes(imported: Imported) -> Iterator[str]:
-    """Yield what the user should know or do after an import."""
+def imported_notes(imported: Imported, plan: ObservePlan | None) -> Iterator[str]:
+    """Yield what the user should know or do after an import.
+
+    `plan` is what `construct observe` would do; None if that is not known.
+    """
     report = imported.report
     for one in report.refused[:_REFUSED_SHOWN]:
         yield f"Not imported: {one.conversation}: {one.why}."
     if (more := len(report.refused) - _REFUSED_SHOWN) > 0:
         yield f"Not imported: {more:,} more. --json lists them all."
     if imported.is_unobserved:
-        yield f"The imported messages can be searched now. {in_shell('observe')} learns from them."
+        yield "The imported messages can be searched now. " + _how_to_learn(plan)
     if report.warning:
         yield report.warning
+
+
+def _how_to_learn(plan: ObservePlan | None) -> str:
+    """Return how to have Construct learn from what was imported, and at what cost."""
+    learns = f"{in_shell('observe')} learns from them"
+    if plan is None or not plan.backlogs:
+        return f"{learns}."
+    steps = ""
+    if plan.estimate.usd:
+        steps = f" {in_shell('observe --budget 0.50')} is a first step."
+    return (
+        f"{learns}, newest first: {counted(plan.messages, 'message')} {how_observed(plan)}. "
+        f"You can stop it at any time and go on later.{steps}"
+    )
 
 
 def import_json(imported: Imported) -> dict[str, Any]:
