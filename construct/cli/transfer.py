@@ -149,6 +149,9 @@ def import_(
     own: Annotated[
         bool, typer.Option("--own", help="Pasted text and notes are your own words.")
     ] = False,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="Take the facts of memory lists as notes.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Bring in conversations, notes and memories from files.
@@ -188,6 +191,8 @@ def import_(
         options = operations.import_options(ctx, date, is_own_text=own)
         with interruptible(lambda: left_off_text(count_unsearched(ctx), started)):
             imported = operations.import_files(ctx, paths, options, progress, announce)
+        if accept:
+            imported = operations.accept_listed(ctx, imported)
         plan = _plan_to_learn(ctx) if imported.is_unobserved and not as_json else None
     if as_json:
         print_json(import_json(imported))

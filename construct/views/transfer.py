@@ -53,6 +53,8 @@ def imported_text(imported: Imported) -> str:
         parts.append(f"{messages} into conversations that were already here")
     if report.observations:
         parts.append(counted(report.observations, "observation"))
+    if report.proposals:
+        parts.append(f"{counted(report.proposals, 'fact')} of a memory list")
     return f"Imported {', '.join(parts)}.{known}{without}"
 
 
@@ -68,6 +70,14 @@ def imported_notes(imported: Imported, plan: ObservePlan | None) -> Iterator[str
         yield f"Not imported: {more:,} more. --json lists them all."
     if imported.is_unobserved:
         yield "The imported messages can be searched now. " + _how_to_learn(plan)
+    if imported.accepted:
+        yield f"{counted(imported.accepted, 'fact')} became notes: see {in_shell('memory list')}."
+    if imported.waiting:
+        wait = "waits" if imported.waiting == 1 else "wait"
+        yield (
+            f"{counted(imported.waiting, 'fact')} of memory lists {wait} for your decision in"
+            f" {in_shell('review')}. The same import with --accept takes them all as notes."
+        )
     if report.warning:
         yield report.warning
 
@@ -94,6 +104,8 @@ def import_json(imported: Imported) -> dict[str, Any]:
         "conversations": report.conversations,
         "messages": report.messages,
         "observations": report.observations,
+        "proposals": report.proposals,
+        "accepted": imported.accepted,
         "known": report.known,
         "left_out": [{"what": one.what, "count": one.count} for one in report.left_out],
         "refused": [{"conversation": one.conversation, "why": one.why} for one in report.refused],

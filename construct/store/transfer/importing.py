@@ -68,8 +68,12 @@ class ImportReport:
     conversations: int = 0
     messages: int = 0
     observations: int = 0
+    proposals: int = 0
+    """Facts from memory lists that wait for the user's decision."""
+    listed: tuple[str, ...] = ()
+    """The uids of the questions about all facts in the memory lists, known ones too."""
     known: int = 0
-    """Messages (of Construct's own exports: rows) that were already known."""
+    """Messages and facts (of Construct's own exports: rows) that were already known."""
     left_out: tuple[LeftOut, ...] = ()
     refused: tuple[Refused, ...] = ()
     warning: str | None = None
@@ -82,7 +86,7 @@ class ImportReport:
     @property
     def has_added(self) -> bool:
         """Whether anything new came in."""
-        return bool(self.conversations or self.messages or self.observations)
+        return bool(self.conversations or self.messages or self.observations or self.proposals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +115,7 @@ class _Tally:
     errors: list[tuple[str, RefusedError]] = field(default_factory=list)
     """Files of which nothing could be read."""
     warning: str | None = None
+    listed: list[str] = field(default_factory=list)
 
     def report(self, formats: Iterable[str]) -> ImportReport:
         """Return what the import added. Raises ConstructError if all of it failed."""
@@ -125,6 +130,8 @@ class _Tally:
             conversations=self.added["conversation"],
             messages=self.added["message"],
             observations=self.added["observation"],
+            proposals=self.added["question"],
+            listed=tuple(self.listed),
             known=self.known,
             left_out=tuple(LeftOut(what, n) for what, n in self.left_out.most_common() if n),
             refused=tuple(self.refused),
@@ -303,7 +310,7 @@ def _import_foreign(
 ) -> None:
     with scratch.attached(db):
         with scratch.filling(db):
-            writer = ForeignWriter(db, options)
+            writer = ForeignWriter(db, options, clock)
             for file in files:
                 _read_foreign(file, clock, reading, writer, tally)
                 reading.before += file.source.size
@@ -313,6 +320,7 @@ def _import_foreign(
     tally.left_out.update(writer.left_out)
     tally.left_out[FORGOTTEN] += merged.left_out["message"]
     tally.refused.extend(writer.refused)
+    tally.listed.extend(writer.listed)
 
 
 def _read_foreign(
