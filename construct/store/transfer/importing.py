@@ -215,7 +215,7 @@ def _import(
     if not files and tally.errors:
         raise _refusal(*tally.errors[0])
     if not files:
-        raise unknown_format([source.file_name for source in sources.files])
+        raise unknown_format([source.file_name for source in sources.files] + sources.unread)
     total = sum(file.source.size for file in files)
     counts = Counter(file.name for file in files)
     is_obvious = len(sources.files) == 1 and files[0].source.is_named and total < _LARGE_BYTES

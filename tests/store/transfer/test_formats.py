@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from construct.clock import Clock
+from construct.errors import ConstructError
 from construct.store.invariants import violations
+from construct.store.transfer import sources
 from construct.store.transfer.foreign import Moment
 from construct.store.transfer.foreign_writer import ImportOptions
 from construct.store.transfer.importing import ImportReport, import_files
@@ -274,6 +276,17 @@ def test_an_offset_is_kept(
     bring(db, tmp_path, "c.json", [claude(turn("human", text="x", content=[], created_at=at))])
     assert times(db) == ["2026-01-01T12:00:00"]
     assert db.execute("SELECT utc_offset FROM messages").fetchone() == (offset,)
+
+
+def test_claude_projects(db: sqlite3.Connection, tmp_path: Path) -> None:
+    """Documents are texts that the user brought; instructions wait as a memory list does."""
+    project = {
+        "uuid": "p", "name": "Garden", "created_at": NOON, "prompt_template": "Use metric units.",
+        "docs": [{"uuid": "d", "filename": "plan.md", "content": "Tulips", "created_at": NOON}],
+    }  # fmt: skip
+    bring(db, tmp_path, "projects.json", [project])
+    assert (titles(db), marked(db)) == (["plan.md"], [("[file: plan.md]\n\nTulips", ["Tulips"])])
+    assert listed(db) == [("Use metric units.", "2026-01-01")]
 
 
 # Memory lists
@@ -689,6 +702,35 @@ def test_folders_archives_and_several_paths(db: sqlite3.Connection, tmp_path: Pa
     assert left_out(report) == {
         "empty files": 1, "hidden files": 1, "other files": 2, ".html files": 1, "links": 1,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("limit", ["MAX_FILES", "MAX_BYTES"])
+@pytest.mark.parametrize("is_zipped", [True, False])
+def test_more_than_the_limits_is_refused(
+    db: sqlite3.Connection,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    limit: str,
+    is_zipped: bool,
+) -> None:
+    """Before anything is read."""
+    monkeypatch.setattr(sources, limit, 2)
+    (tmp_path / "many").mkdir()
+    for name in "abc":
+        (tmp_path / "many" / f"{name}.json").write_text("[]")
+    with zipfile.ZipFile(tmp_path / "many.zip", "w") as archive:
+        for name in "abc":
+            archive.writestr(f"{name}.json", "[]")
+    with pytest.raises(ConstructError, match=r"it has more than .*\nNothing was imported"):
+        bring_paths(db, [tmp_path / ("many.zip" if is_zipped else "many")])
+
+
+def test_a_web_page_is_named(db: sqlite3.Connection, tmp_path: Path) -> None:
+    """Google's Takeout writes one unless JSON is chosen."""
+    with zipfile.ZipFile(tmp_path / "takeout.zip", "w") as archive:
+        archive.writestr("Takeout/My Activity/Gemini Apps/MyActivity.html", "<html>")
+    with pytest.raises(ConstructError, match=r"seen: MyActivity.html.*\n.*JSON"):
+        bring_paths(db, [tmp_path / "takeout.zip"])
 
 
 def test_an_archive_too_deep_or_damaged_costs_only_itself(

@@ -28,6 +28,7 @@ from construct.store.transfer.formats.memory_list import facts
 from construct.vocabulary import Role
 
 _MEMORY = "Claude's memory"
+_PROJECT = "the instructions of a project in Claude"
 _ROLES = {"human": Role.USER, "user": Role.USER, "assistant": Role.ASSISTANT}
 _SILENT = {"token_budget", "flag"}
 """Blocks that say nothing."""
@@ -39,8 +40,9 @@ _IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".heic", ".svg")
 
 
 def looks_like(sample: Sample) -> bool:
-    """Return whether this is a conversation with a list of Claude's messages."""
-    return isinstance(sample.item, dict) and "chat_messages" in sample.item
+    """Return whether this is a conversation with a list of Claude's messages, or a project."""
+    item = mapping(sample.item)
+    return "chat_messages" in item or {"docs", "prompt_template"} <= item.keys()
 
 
 def conversations(file: ForeignFile) -> Iterator[Found]:
@@ -51,6 +53,9 @@ def conversations(file: ForeignFile) -> Iterator[Found]:
 def _conversation(item: Any) -> Iterator[Found]:
     if not isinstance(item, dict):
         raise UnreadableError("it is not a conversation")
+    if "docs" in item and "chat_messages" not in item:
+        yield from _project(item)
+        return
     listed = item.get("chat_messages")
     if listed is not None and not isinstance(listed, list):
         raise UnreadableError('"chat_messages" must be a list')
@@ -74,6 +79,19 @@ def _conversation(item: Any) -> Iterator[Found]:
         yield LeftOut("messages of other branches", len(said) - len(branch))
     dated = created_at or moment(item.get("updated_at"))
     yield ForeignConversation(stable_uid("claude", name), title(item.get("name")), messages, dated)
+
+
+def _project(item: Json) -> Iterator[Found]:
+    """Yield each document of a project as a conversation, and the project's instructions."""
+    dated = moment(item.get("updated_at")) or moment(item.get("created_at"))
+    yield from facts(string(item.get("prompt_template")), _PROJECT, dated)
+    for document in objects(item.get("docs")):
+        name = string(document.get("filename"))
+        uid = stable_uid("claude", string(item.get("uuid")), string(document.get("uuid")) or name)
+        parts = attached_text(name, string(document.get("content")))
+        said_at = moment(document.get("created_at")) or dated
+        message = ForeignMessage(stable_uid(uid, "document"), Role.USER, parts, said_at)
+        yield ForeignConversation(uid, title(name) or title(item.get("name")), [message])
 
 
 def _branch(item: Json, messages: list[Json]) -> list[Json]:
