@@ -244,6 +244,24 @@ def test_claude_attachments_and_blocks(db: sqlite3.Connection, tmp_path: Path) -
     }  # fmt: skip
 
 
+def test_claude_of_2024(db: sqlite3.Connection, tmp_path: Path) -> None:
+    """Early exports have artifacts and thinking in the text, and stand-ins for tool calls."""
+    text = (
+        "<antThinking>Worth an artifact.</antThinking>\n\nHere it is:\n"
+        '<antArtifact identifier="a" title="Poem">\nRoses\n</antArtifact>\nEnjoy.'
+    )
+    stand_in = "```\nThis block is not supported on your current device yet.\n```\n\nDone."
+    talk = claude(
+        turn("assistant", text=text, content=[]), turn("assistant", text=stand_in, content=[])
+    )
+    report = bring(db, tmp_path, "conversations.json", [talk])
+    assert said(db) == [
+        ("assistant", "Here it is:\n\n[artifact: Poem]\n\nRoses\n\nEnjoy."),
+        ("assistant", "Done."),
+    ]
+    assert left_out(report) == {"thinking": 1, "parts not exported": 1}
+
+
 def marked(db: sqlite3.Connection) -> list[tuple[str, list[str]]]:
     """Return each message with the parts of it that count as pasted."""
     rows = db.execute("SELECT content, pasted FROM messages ORDER BY id").fetchall()

@@ -1,5 +1,6 @@
 """Claude's exports: a list of messages for each conversation, which may form a tree."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -36,6 +37,10 @@ _THINKING = {"thinking", "redacted_thinking"}
 _RESULTS = {"web_search_tool_result", "knowledge"}
 _PASTES = {"", "paste.txt", "pasted.txt", "paste-2.txt"}
 """How Claude names a paste that the user did not name."""
+_EARLY_ARTIFACT = re.compile(r"<antArtifact\b([^>]*)>(.*?)</antArtifact>", re.DOTALL)
+_EARLY_THINKING = re.compile(r"<antThinking>.*?</antThinking>\s*", re.DOTALL)
+_TITLE = re.compile(r'title="([^"]*)"')
+_NOT_EXPORTED = re.compile(r"```\s*This block is not supported on your current device[^`]*```\s*")
 _IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".heic", ".svg")
 
 
@@ -136,7 +141,7 @@ def _parts(message: Json) -> tuple[Part, ...]:
     for block in blocks:
         parts += _block(block)
     if not blocks:  # else `text` repeats them, with stand-ins for tool calls
-        parts.append(words(string(message.get("text"))))
+        parts += _written(string(message.get("text")))
     return tuple(parts)
 
 
@@ -159,7 +164,7 @@ def _block(block: Json) -> tuple[Part, ...]:
     if kind in _SILENT:
         return ()
     if kind in ("text", "voice_note"):
-        return (words(string(block.get("text"))),)
+        return tuple(_written(string(block.get("text"))))
     if kind in _THINKING:
         return (omitted("thinking"),)
     if kind == "tool_use":
@@ -177,6 +182,21 @@ def _block(block: Json) -> tuple[Part, ...]:
         return (file(name),)
     heading = mark(kind or "part", name, f"parts of the kind {kind}")
     return (heading, words(string(block.get("text"))))
+
+
+def _written(text: str) -> Iterator[Part]:
+    """Yield what was written, with the artifacts and thinking that stand in early exports."""
+    for tag, what in ((_EARLY_THINKING, "thinking"), (_NOT_EXPORTED, "parts not exported")):
+        text, count = tag.subn("", text)
+        yield from [omitted(what)] * count
+    end = 0
+    for artifact in _EARLY_ARTIFACT.finditer(text):
+        yield words(text[end : artifact.start()].strip())
+        name = _TITLE.search(artifact[1])
+        yield mark("artifact", name[1] if name else "")
+        yield words(artifact[2].strip("\n"))
+        end = artifact.end()
+    yield words(text[end:].lstrip() if end else text)
 
 
 def _tool_use(tool: str, given: Json) -> tuple[Part, ...]:
