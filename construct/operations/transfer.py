@@ -23,8 +23,7 @@ from construct.store.questions import answer, listed_facts
 from construct.store.transfer.exporting import FORMATS, write_export
 from construct.store.transfer.foreign_values import noon
 from construct.store.transfer.foreign_writer import ImportOptions
-from construct.store.transfer.importing import FORGOTTEN, STORING, FoundFiles, ImportReport
-from construct.store.transfer.importing import import_files as import_into
+from construct.store.transfer.import_report import FORGOTTEN, STORING, FoundFiles, ImportReport
 
 if TYPE_CHECKING:
     from construct.attachments import Attachment
@@ -112,6 +111,9 @@ def import_files(
     `announce` is called with what was found before it is read, `progress` with what is being
     done, how much is done, and the total. Raises UsageError if one is the database itself.
     """
+    # Every format is loaded with it, which a chat that starts need not wait for.
+    from construct.store.transfer.importing import import_files as import_into
+
     database = ctx.settings.db
     for path in paths:
         if path.exists() and database.exists() and path.samefile(database):

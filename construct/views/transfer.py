@@ -11,6 +11,8 @@ from construct.views.words import counted
 
 _REFUSED_SHOWN = 10
 """How many of the conversations that could not be read are named on the screen."""
+_FIRST_STEP_USD = 0.50
+"""What a first step of learning may cost, where all of it costs more."""
 _UNITS = ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB"))
 
 
@@ -88,8 +90,8 @@ def _how_to_learn(plan: ObservePlan | None) -> str:
     if plan is None or not plan.backlogs:
         return f"{learns}."
     steps = ""
-    if plan.estimate.usd:
-        steps = f" {in_shell('observe --budget 0.50')} is a first step."
+    if plan.estimate.usd is not None and plan.estimate.usd > _FIRST_STEP_USD:
+        steps = f" {in_shell(f'observe --budget {_FIRST_STEP_USD:.2f}')} is a first step."
     return (
         f"{learns}, newest first: {counted(plan.messages, 'message')} {how_observed(plan)}. "
         f"You can stop it at any time and go on later.{steps}"

@@ -17,7 +17,8 @@ from construct.store.invariants import violations
 from construct.store.transfer import sources
 from construct.store.transfer.foreign import Moment
 from construct.store.transfer.foreign_writer import ImportOptions
-from construct.store.transfer.importing import ImportReport, import_files
+from construct.store.transfer.import_report import ImportReport
+from construct.store.transfer.importing import import_files
 from tests.store.transfer_world import exported
 from tests.support.database import new_database
 

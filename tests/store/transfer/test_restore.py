@@ -14,7 +14,8 @@ from construct.memory.undo import undo
 from construct.store.invariants import index_violations, violations
 from construct.store.transfer.exporting import write_export
 from construct.store.transfer.foreign import LeftOut
-from construct.store.transfer.importing import FORGOTTEN, import_file
+from construct.store.transfer.import_report import FORGOTTEN
+from construct.store.transfer.importing import import_file
 from construct.store.usage import Call, record_private_usage
 from construct.tokens import Usage
 from tests.store.transfer_world import (
