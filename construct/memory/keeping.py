@@ -5,7 +5,9 @@ every scope. The user's own rests on no message; the model's rests on the user's
 """
 
 import sqlite3
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from datetime import date
 from typing import NamedTuple
 
 from construct.clock import Clock, to_text
@@ -19,6 +21,7 @@ from construct.memory.corrections import take_over
 from construct.memory.shown.lines import NoteFields, line_tokens, note_columns
 from construct.store import cycles, note_links, observations
 from construct.store.forbidden import is_forbidden
+from construct.store.questions import ListedFact
 from construct.store.records import Message, Observation
 from construct.text import one_line, storable
 from construct.vocabulary import Origin, Priority, Stance
@@ -40,7 +43,7 @@ def keep_for_user(
     another one is replaced by theirs, and stays a plan if it was one. Runs in the
     caller's transaction. Raises UsageError for content without a word.
     """
-    note = _note(content, clock)
+    note = _note(content, clock.today())
     same = _equal_note(db, note)
     if same is None:
         return _insert(db, note, category, Origin.USER, None, clock)
@@ -70,7 +73,7 @@ def keep_for_model(
     transaction. Raises UsageError for content without a word, ConstructError if the user's
     rules forbid it.
     """
-    note = _note(content, clock)
+    note = _note(content, clock.today())
     if is_forbidden(db, note.content, category):
         raise ConstructError("The user's own rules forbid keeping that: nothing was stored.")
     same = _equal_note(db, note)
@@ -79,11 +82,40 @@ def keep_for_model(
     return ModelNote(_insert(db, note, category, Origin.ASSISTANT, said, clock), is_new=True)
 
 
-def _note(content: str, clock: Clock) -> NoteFields:
+def keep_listed(db: sqlite3.Connection, facts: Sequence[ListedFact], clock: Clock) -> list[int]:
+    """Store facts of another program's list as notes, by one edit, and return their ids.
+
+    They are stated, and dated by the list. One that an active note already says, or that
+    the user's rules forbid, is left out. Runs in the caller's transaction.
+    """
+    now = to_text(clock.now())
+    cycle_id = 0
+    made: list[int] = []
+    for fact in facts:
+        noted_on = date.fromisoformat(fact.noted_on) if fact.noted_on else clock.today()
+        note = replace(_note(fact.text, noted_on), priority=Priority.MEDIUM)
+        if is_forbidden(db, note.content) or _equal_note(db, note) is not None:
+            continue
+        cycle_id = cycle_id or cycles.insert_edit(db, None, now)
+        row = {
+            **note_columns(note),
+            "origin": Origin.IMPORT,
+            "kept": 1,
+            "cycle_id": cycle_id,
+            "token_count": line_tokens(note),
+            "created_at": now,
+            "committed_at": now,
+        }
+        observation_id = observations.insert_observation(db, row)
+        assert observation_id is not None  # asked above whether a rule forbids it
+        made.append(observation_id)
+    return made
+
+
+def _note(content: str, today: date) -> NoteFields:
     text = one_line(storable(content))
     if not words(text):
         raise UsageError("A memory needs at least one word.")
-    today = clock.today()
     day = referenced_date(text, today)
     return NoteFields(
         content=text,
