@@ -213,5 +213,6 @@ class Provider(StrEnum):
     """Where replies come from."""
 
     ANTHROPIC = "anthropic"
+    OPENAI = "openai"
     LOCAL = "local"
     NOTEBOOK = "notebook"

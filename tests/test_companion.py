@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from construct.errors import ConstructError, ModelRejectedError
-from construct.llm.anthropic_stream import AnthropicStream
+from construct.llm.reply_stream import ServerStream
 from construct.llm.types import ToolUse
 from construct.memory.forgetting import delete_conversation
 from construct.memory.shown.forks import fork
@@ -38,6 +38,7 @@ def texts(request: object) -> list[str]:
     ]
 
 
+@pytest.mark.both_protocols
 async def test_a_turn_stores_both_sides_and_the_usage(tmp_path: Path, api: FakeApi) -> None:
     """The user's words, the reply and the usage of the call are stored."""
     api.enqueue("chat", "Hello, Ana.")
@@ -70,6 +71,7 @@ async def test_the_users_words_are_stored_before_anything_is_sent(
     assert texts(api.of("chat")[-1])[:2] == ["Do not lose this.", "And this."]
 
 
+@pytest.mark.both_protocols
 @pytest.mark.parametrize(
     "fault",
     [
@@ -96,6 +98,7 @@ async def test_what_came_of_a_broken_reply_is_kept_and_marked(
     assert [r.status for r in api.of("chat")] == [200, 200]
 
 
+@pytest.mark.both_protocols
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 500])
 async def test_a_failed_request_leaves_the_talk_going(
     tmp_path: Path, api: FakeApi, status: int
@@ -109,6 +112,7 @@ async def test_a_failed_request_leaves_the_talk_going(
         t.check()
 
 
+@pytest.mark.both_protocols
 async def test_a_refused_reply_is_marked(tmp_path: Path, api: FakeApi) -> None:
     """A refusal is kept as far as it came, and is not complete."""
     api.fail("chat", faults.refusal("I cannot"))
@@ -119,6 +123,7 @@ async def test_a_refused_reply_is_marked(tmp_path: Path, api: FakeApi) -> None:
     assert (kept.status, kept.stop_reason) == ("interrupted", "refusal")
 
 
+@pytest.mark.both_protocols
 async def test_a_refused_message_is_left_out_of_every_request(tmp_path: Path, api: FakeApi) -> None:
     """With what came of its reply.
 
@@ -315,6 +320,7 @@ async def test_an_empty_reply_leaves_no_blank_block(tmp_path: Path, api: FakeApi
         assert (await t.say("Well?")).complete
 
 
+@pytest.mark.both_protocols
 async def test_cancelling_keeps_what_arrived(tmp_path: Path, api: FakeApi) -> None:
     """A cancelled turn keeps the text so far, marked, and raises the cancellation."""
     api.enqueue(
@@ -335,6 +341,7 @@ async def test_cancelling_keeps_what_arrived(tmp_path: Path, api: FakeApi) -> No
     assert any("[The reply was interrupted here.]" in text for text in texts(api.of("chat")[-1]))
 
 
+@pytest.mark.both_protocols
 async def test_cancelling_a_tool_keeps_what_was_said_before(tmp_path: Path, api: FakeApi) -> None:
     """The words before a tool call that never ended are stored, without the call."""
     api.enqueue("chat", Reply("Let me look.", tool_calls=(("recall", {"query": "x"}),)))
@@ -352,17 +359,18 @@ async def test_cancelling_a_tool_keeps_what_was_said_before(tmp_path: Path, api:
         assert (await t.say("Go on.")).complete
 
 
+@pytest.mark.both_protocols
 async def test_cancelling_at_the_very_end_keeps_the_reply(
     tmp_path: Path, api: FakeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A reply is kept even if the user interrupts while its connection is closed."""
-    close = AnthropicStream.aclose
+    close = ServerStream.aclose
 
-    async def interrupted(stream: AnthropicStream) -> None:
+    async def interrupted(stream: ServerStream) -> None:
         turn.cancel()
         await close(stream)
 
-    monkeypatch.setattr(AnthropicStream, "aclose", interrupted)
+    monkeypatch.setattr(ServerStream, "aclose", interrupted)
     api.enqueue("chat", "A whole answer.")
     async with talking(tmp_path, api) as t:
         turn = asyncio.create_task(t.say("Look."))
@@ -404,6 +412,7 @@ async def test_off_the_record_a_failed_retry_keeps_the_words(
     assert [message.content for message in said] == ["Secret words."]
 
 
+@pytest.mark.both_protocols
 async def test_retry_asks_again_and_hides_the_first_reply(tmp_path: Path, api: FakeApi) -> None:
     """The same words are sent again without the earlier reply, which stays stored."""
     api.enqueue("chat", "First.", "Second.")
@@ -478,6 +487,7 @@ async def test_a_retry_off_the_record_that_fails_leaves_the_reply(
         assert [m.content for m in aside.messages] == ["Tell me.", "Second."]
 
 
+@pytest.mark.both_protocols
 async def test_memory_off_sends_the_recent_messages_alone(tmp_path: Path, api: FakeApi) -> None:
     """With memory off only the last messages are sent, and nothing is learned."""
     async with talking(
@@ -498,6 +508,7 @@ async def test_memory_off_sends_the_recent_messages_alone(tmp_path: Path, api: F
     assert not api.of("observer")
 
 
+@pytest.mark.both_protocols
 async def test_a_full_window_waits_for_the_observer(tmp_path: Path, api: FakeApi) -> None:
     """Past the block-after limit the turn waits, then sends a shorter request.
 
@@ -592,6 +603,7 @@ async def test_requests_begin_alike_until_a_compaction(tmp_path: Path, api: Fake
     assert report.prefix_shared_read >= 0.995
 
 
+@pytest.mark.both_protocols
 async def test_a_long_talk_keeps_every_fact_within_reach(tmp_path: Path, api: FakeApi) -> None:
     """With many cycles the request stays bounded and every fact can be found.
 

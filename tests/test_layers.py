@@ -36,7 +36,7 @@ BELOW = {
 }
 LEAVES = frozenset(
     """attachments pictures config env_file user_rules prompts tokens text errors log clock
-    references installation pipes program stems tasks vocabulary""".split()
+    references installation pipes program setting_sources stems tasks vocabulary""".split()
 )
 FOREIGN = {
     "typer": {"cli"},
@@ -45,6 +45,7 @@ FOREIGN = {
     "jinja2": {"views"},
     "markupsafe": {"views"},
     "anthropic": {"llm"},
+    "openai": {"llm"},
     "httpx2": {"llm"},
     "xllamacpp": {"llm"},
     "onnxruntime": {"llm"},

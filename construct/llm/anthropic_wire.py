@@ -1,11 +1,10 @@
 """Builds the bodies of Messages API requests."""
 
 import base64
-import json
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from construct.llm.catalog import model_info
+from construct.llm.reply_stream import Body
 from construct.llm.types import (
     Block,
     CacheLife,
@@ -20,7 +19,6 @@ from construct.llm.types import (
 from construct.vocabulary import AttachmentKind
 
 MAX_MARKS = 4
-Body = dict[str, Any]
 
 
 def chat_body(model: str, request: Request) -> Body:
@@ -54,16 +52,6 @@ def work_body(model: str, request: WorkRequest) -> Body:
         "messages": [{"role": "user", "content": content}],
     }
     return body | ({"system": request.system} if request.system.strip() else {})
-
-
-def encoded(body: Body) -> bytes:
-    """Return the body as bytes.
-
-    A lone surrogate, which JSON input can contain, becomes a question mark.
-    """
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=dict).encode(
-        "utf-8", "replace"
-    )
 
 
 def _max_tokens(model: str, wanted: int) -> int:
