@@ -6,12 +6,13 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from construct.clock import to_text
-from construct.companion import Companion
 from construct.config import Settings
 from construct.llm.providers import Models
 from construct.llm.types import Reply, Request, Text, WorkReply, WorkRequest
-from construct.responders import on_record
 from construct.store.conversations import create_conversation
+from construct.talk.companion import Companion
+from construct.talk.responder import Responder
+from construct.talk.stored_ledger import StoredLedger
 from construct.tokens import Usage
 from construct.vocabulary import AttachmentKind
 
@@ -68,7 +69,7 @@ async def _play(path: Path, texts: Sequence[str]) -> list[float]:
         here = await companion.store.call(create_conversation, to_text(settings.clock.now()))
         for text in texts:
             start = time.process_time()
-            await on_record(companion).turn(here, text, lambda _: None)
+            await Responder(StoredLedger(companion)).turn(here, text, lambda _: None)
             times.append((time.process_time() - start) * 1000)
     finally:
         await companion.close()

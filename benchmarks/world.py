@@ -19,11 +19,12 @@ from pathlib import Path
 
 from benchmarks.madeup import words
 from construct.clock import Clock, to_text
-from construct.companion import Companion
 from construct.config import Settings, load_settings
 from construct.llm.providers import Models
-from construct.responders import on_record
 from construct.store.conversations import create_conversation
+from construct.talk.companion import Companion
+from construct.talk.responder import Responder
+from construct.talk.stored_ledger import StoredLedger
 from tests.support.fake_types import Json
 from tests.support.fake_worker import (
     Line,
@@ -192,7 +193,7 @@ class Played:
 
     async def say(self, words: str) -> None:
         """Have one turn."""
-        result = await on_record(self.companion).turn(self.id, words, lambda _: None)
+        result = await Responder(StoredLedger(self.companion)).turn(self.id, words, lambda _: None)
         assert result.complete, result.error
 
     async def upkeep(self) -> None:

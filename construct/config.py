@@ -187,6 +187,8 @@ def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None =
     default = Settings(user_data_path("construct", appauthor=False) / "construct.db", config_dir)
     thresholds = default.thresholds
     zone = values.get("CONSTRUCT_TZ", _zone, None)
+    if zone is None:
+        _check_system_zone()
     credentials = values.credentials("ANTHROPIC_BASE_URL", ANTHROPIC_SECRETS)
     provider = values.get("CONSTRUCT_PROVIDER", _one_of(PROVIDERS), default.provider)
     openai = Credentials()
@@ -334,6 +336,18 @@ def _moment(zone: tzinfo | None) -> Callable[[str], datetime | None]:
         return moment.replace(tzinfo=zone) if zone else moment.astimezone()
 
     return parse
+
+
+def _check_system_zone() -> None:
+    """Raise UsageError if the system's time zone, which TZ can set, is a day off or more."""
+    try:
+        for month in range(1, 13):
+            datetime(2000, month, 1).astimezone()
+    except (ValueError, OverflowError):
+        raise UsageError(
+            f"TZ is {os.environ.get('TZ', '')!r}, which is a day or more away from UTC.\n"
+            "Set TZ or CONSTRUCT_TZ to one such as Europe/Lisbon."
+        ) from None
 
 
 def _zone(text: str) -> tzinfo | None:

@@ -88,6 +88,10 @@ class ModelRejectedError(ModelError):
     """The key, the request or a setting was rejected; trying again would not help."""
 
 
+class PicturesRefusedError(ModelRejectedError):
+    """The model, or its server, takes no pictures."""
+
+
 class ModelBusyError(ModelError):
     """The rate limit was reached or the server is overloaded; trying later helps."""
 

@@ -13,11 +13,12 @@ from construct.llm.providers import choose_models
 from construct.memory.cycles import observing
 from construct.memory.shown import forks
 from construct.memory.shown.context import request_tokens
-from construct.offrecord import OffRecord
 from construct.store.attachments import attachment_violations, digest
 from construct.store.database import open_database
 from construct.store.invariants import index_violations, violations
-from construct.turn import Noticed
+from construct.talk.events import Noticed
+from construct.talk.private_ledger import PrivateLedger
+from construct.talk.responder import Responder
 from tests.support.attaching import attachments, cat, lease, notes, shapes
 from tests.support.fake_api import FakeApi, faults
 from tests.support.fake_types import blocks_of
@@ -72,7 +73,7 @@ async def test_their_tokens_count(tmp_path: Path, api: FakeApi) -> None:
     async with talking(tmp_path, api) as t:
         await attach(t, LOOK, cat(tmp_path, size=(1500, 1000)))
         status = await t.status()
-        request = await t.responder.preview(t.id)
+        request = await t.companion.store.call(t.ledger.preview, t.id)
     assert status.compaction.tokens > 2000
     assert request_tokens(request)["attachments"] == 2000
 
@@ -106,6 +107,43 @@ async def test_a_model_gets_the_line_of_what_it_does_not_read(
     assert "[pdf: lease.pdf]" in told[0] or "[image: cat.png]" in told[0]
 
 
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (500, "image input is not supported - hint: you may need to provide the mmproj"),
+        (400, "At most 0 image(s) may be provided in one request."),
+        (400, "Model does not support images. Please use a model that does."),
+        (404, "No endpoints found that support image input"),
+        (400, "this model is missing data required for image input"),
+        (400, "messages[0]: unknown variant `image_url`, expected `text`"),
+        (400, "qwen3 is not a multimodal model"),
+    ],
+)
+async def test_a_server_that_says_it_takes_no_pictures_is_believed(
+    tmp_path: Path, api: FakeApi, status: int, said: str
+) -> None:
+    """The turn goes on with the picture's name in its place; the user is told once."""
+    async with talking(tmp_path, api) as t:
+        api.fail("chat", faults.http(status, text=said))
+        await attach(t, LOOK, cat(tmp_path))
+        await attach(t, LOOK, cat(tmp_path))
+    sent = [shapes(one.body["messages"][-1])[0] for one in api.of("chat")]
+    assert sent == ["image", "[image: cat.png]", "[image: cat.png]"]
+    told = [event.text for event in t.heard if isinstance(event, Noticed)]
+    assert len(told) == 1
+    assert "cannot read pictures" in told[0]
+
+
+@pytest.mark.parametrize("said", ["Could not process image", "image exceeds 5 MB maximum"])
+async def test_one_bad_picture_is_an_error(tmp_path: Path, api: FakeApi, said: str) -> None:
+    """It says nothing of other pictures."""
+    async with talking(tmp_path, api) as t:
+        api.fail("chat", faults.http(400, text=said))
+        await attach(t, LOOK, cat(tmp_path))
+    assert len(api.of("chat")) == 1
+    assert t.companion.models.main.reads
+
+
 async def test_another_try_has_the_files_again(tmp_path: Path, api: FakeApi) -> None:
     """After an error, and in a fork, where the words are said anew."""
     async with talking(tmp_path, api) as t:
@@ -115,10 +153,10 @@ async def test_another_try_has_the_files_again(tmp_path: Path, api: FakeApi) -> 
     assert [shapes(one.body["messages"][0])[:1] for one in api.of("chat")] == [["image"]] * 2
 
 
-async def test_off_the_record(tmp_path: Path, api: FakeApi) -> None:
+async def test_private_talk_has_files_too(tmp_path: Path, api: FakeApi) -> None:
     """Files are sent while the talk goes on, also on a retry, and never stored."""
     async with talking(tmp_path, api) as t:
-        aside = OffRecord(t.companion, [])
+        aside = Responder(PrivateLedger(t.companion))
         await aside.turn(None, LOOK, t.heard.append, attachments(cat(tmp_path)))
         await aside.turn(None, "And now?", t.heard.append)
         await aside.turn(None, "", t.heard.append, attachments(notes(tmp_path)))

@@ -21,24 +21,25 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from construct.clock import Clock, to_text
-from construct.companion import Companion
 from construct.language.moments import parse_moment
 from construct.language.words import words
 from construct.llm.providers import choose_models
 from construct.memory import forgetting
 from construct.memory.corrections import edit, pin
-from construct.memory.provenance import trace_observation
+from construct.memory.trace import trace_observation
 from construct.memory.undo import newest_cycle, undo
 from construct.operations.history import diff
-from construct.responders import on_record
 from construct.store import observations as rows
 from construct.store.conversations import create_conversation, get_watermarks, list_conversations
 from construct.store.database import open_database
 from construct.store.invariants import index_violations, violations
 from construct.store.messages import live_messages, messages_of
-from construct.store.provenance import active_at
+from construct.store.note_history import active_at
 from construct.store.records import Observation
 from construct.store.transfer.jsonl import export_jsonl
+from construct.talk.companion import Companion
+from construct.talk.responder import Responder
+from construct.talk.stored_ledger import StoredLedger
 from tests.support import fake_worker
 from tests.support.context import context
 from tests.support.fake_api import FakeApi, adversarial
@@ -136,7 +137,9 @@ async def live(folder: Path, worker: str) -> Lived:
                         )
                         homes[line["conversation"]] = new
                     here = homes[line["conversation"]]
-                    assert (await on_record(c).turn(here, line["content"], lambda _: None)).complete
+                    assert (
+                        await Responder(StoredLedger(c)).turn(here, line["content"], lambda _: None)
+                    ).complete
                     await c.worker.run_due(here)
                     lived.sent[line["created_at"]] = api.of("chat")[-1].body
                 await c.worker.run_due(here, leaving=True)
@@ -282,7 +285,7 @@ async def test_undoing_everything_brings_the_words_back(
             for summary in list_conversations(db):
                 here = summary.conversation.id
                 assert get_watermarks(db, here).window == 0
-                request = await c.preview(here)
+                request = await c.store.call(c.builder.preview, here)
                 raw = [
                     getattr(block, "text", "") for part in request.messages for block in part.blocks
                 ]

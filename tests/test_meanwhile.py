@@ -8,11 +8,10 @@ import pytest
 
 from construct.errors import ConstructError, NotFoundError
 from construct.memory.forgetting import forget
-from construct.memory.request_builder import unstored_message
 from construct.memory.shown.forks import fork
 from construct.store.database import open_database
 from construct.store.messages import NewMessage, add_message, messages_of, newest_messages
-from construct.turn import Waiting
+from construct.talk.events import Waiting
 from tests.support.fake_api import FakeApi, Reply
 from tests.support.talks import LOW, Talk, facts, talking
 
@@ -89,11 +88,7 @@ async def test_what_is_forgotten_during_the_wait_is_not_sent(tmp_path: Path, api
             f"UPDATE observations SET referenced_date = date('now', '+1 day') WHERE id IN ({CODE})"
         )
         await t.companion.store.call(lambda db: db.execute(tomorrow).rowcount)
-        assert "Due tomorrow" in str(
-            await t.companion.store.call(
-                t.companion.unstored, t.id, (), unstored_message("user", "Hello.", t.companion.now)
-            )
-        )
+        assert "Due tomorrow" in str(await t.companion.store.call(t.ledger.preview, t.id))
         result = await t.responder.turn(t.id, "Hello.", listen)
         assert result.complete
     assert "code 1002" not in sent(api)

@@ -8,20 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from construct.companion import Companion
 from construct.config import load_settings
 from construct.llm.notebook import Notebook
 from construct.llm.providers import choose_models
 from construct.memory.shown.tool_rounds import stored_rounds
-from construct.notebook import NOTED, stored_reply_text
 from construct.prompts import shipped
-from construct.responders import off_record, on_record
 from construct.store.conversations import create_conversation
 from construct.store.database import open_database, transaction
 from construct.store.in_thread import Store
 from construct.store.messages import is_readable, messages_of, prompt_history
 from construct.store.records import Message
-from construct.turn import Delta
+from construct.talk.companion import Companion
+from construct.talk.events import Delta
+from construct.talk.notebook_replies import NOTED, stored_reply_text
+from construct.talk.private_ledger import PrivateLedger
+from construct.talk.responder import Responder
+from construct.talk.stored_ledger import StoredLedger
 from construct.vocabulary import Provider
 from tests.support.fake_api import FakeApi
 from tests.support.program import Program
@@ -44,7 +46,7 @@ class Notes:
         if not self.here:
             self.here = await self.store.call(_begin)
         heard: list[str] = []
-        result = await on_record(self.companion).turn(
+        result = await Responder(StoredLedger(self.companion)).turn(
             self.here,
             text,
             lambda event: heard.append(event.text) if isinstance(event, Delta) else None,
@@ -367,15 +369,14 @@ async def test_private_words_go_on_with_a_model_and_the_replies_do_not(
         with_model = t.companion.models
         await t.say("My dentist is Dr. Sousa.")
         t.companion.use_models(replace(with_model, main=Notebook(), provider=Provider.NOTEBOOK))
-        said: list[Message] = []
-        aside = off_record(t.companion, said)
+        aside = Responder(PrivateLedger(t.companion))
         await aside.turn(t.id, "Who is my dentist?", t.heard.append)
-        assert await aside.last_reply(t.id) == (
+        assert await t.companion.store.call(aside.ledger.last_reply, t.id) == (
             "Not kept: private talk is on. From before:\n\n"
             f"- {t.companion.settings.clock.today()}, you: {QUOTE} (message:1)"
         )
         t.companion.use_models(with_model)
-        await off_record(t.companion, said).turn(t.id, "Thank you.", t.heard.append)
+        await aside.turn(t.id, "Thank you.", t.heard.append)
     sent = json.dumps(api.of("chat")[-1].body)
     assert "Who is my dentist?" in sent
     assert "Not kept" not in sent

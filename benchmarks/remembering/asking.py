@@ -17,19 +17,20 @@ from benchmarks.remembering.lives import Exchange, Life, Question
 from benchmarks.remembering.models import KeptModel, Script
 from construct import prompts
 from construct.clock import Clock, to_text
-from construct.companion import Companion
 from construct.config import Settings, Thresholds
 from construct.errors import ModelError
 from construct.llm.providers import Models
 from construct.llm.types import Model, Request
 from construct.memory.request_builder import SMALL_WINDOW
 from construct.memory.shown.context import block_text, request_tokens
-from construct.offrecord import OffRecord
-from construct.responders import on_record
 from construct.store.conversations import create_conversation, current_conversation
 from construct.store.database import open_database, transaction
 from construct.store.messages import NewMessage, add_message
-from construct.turn import TurnResult
+from construct.talk.companion import Companion
+from construct.talk.events import TurnResult
+from construct.talk.private_ledger import PrivateLedger
+from construct.talk.responder import Responder
+from construct.talk.stored_ledger import StoredLedger
 from construct.vocabulary import EXTRACTIVE
 
 RECENT, FULL, RECALL, OBSERVATIONS, CONSTRUCT = (
@@ -145,7 +146,9 @@ async def _sit(companion: Companion, script: Script, exchanges: tuple[Exchange, 
     for exchange in exchanges:
         script.next = exchange.heard
         if exchange.said:
-            await on_record(companion).turn(conversation_id, exchange.said, lambda _: None)
+            await Responder(StoredLedger(companion)).turn(
+                conversation_id, exchange.said, lambda _: None
+            )
         else:
             await _hear(companion, conversation_id, exchange.heard)
         if companion.settings.learns:
@@ -200,12 +203,12 @@ async def _turn(companion: Companion, way: str, words: str) -> TurnResult:
     passages.
     """
     if way == OBSERVATIONS:
-        return await OffRecord(companion, []).turn(None, words, lambda _: None)
+        return await Responder(PrivateLedger(companion)).turn(None, words, lambda _: None)
     now = to_text(companion.settings.clock.now())
     make = create_conversation if way == RECALL else lambda db, _: current_conversation(db)
     conversation_id = await companion.store.call(make, now)
     assert conversation_id is not None
-    return await on_record(companion).turn(conversation_id, words, lambda _: None)
+    return await Responder(StoredLedger(companion)).turn(conversation_id, words, lambda _: None)
 
 
 def _models(main: Model, worker: Model | None, settings: Settings) -> Models:

@@ -12,23 +12,21 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from construct.chat.background import BackgroundWork, Job
 from construct.clock import Clock, to_text
-from construct.companion import Companion
 from construct.config import Settings
 from construct.errors import ConstructError, NotFoundError, UsageError
 from construct.llm.servers.types import models_named
-from construct.llm.types import File, Request
+from construct.llm.types import Request
 from construct.memory import policy
 from construct.memory.agenda import AgendaItem
 from construct.memory.cycles.runner import StepReport
 from construct.memory.cycles.situation import read_situation
 from construct.memory.turn_context import due_items
-from construct.operations.context import Context
+from construct.operations.context import Context, window_of
 from construct.operations.conversations import enter
 from construct.operations.opening import Opening
 from construct.operations.setup import LOCAL_SERVERS, all_models, own_server
 from construct.operations.status import Meters, meters
 from construct.references import Reference
-from construct.responders import Responder, off_record, on_record
 from construct.store import cycles
 from construct.store.conversations import (
     ConversationSummary,
@@ -40,9 +38,13 @@ from construct.store.conversations import (
 )
 from construct.store.database import patience, transaction
 from construct.store.in_thread import Store
-from construct.store.records import Message
+from construct.talk.companion import Companion
+from construct.talk.events import Listener, TurnResult
+from construct.talk.ledger import Ledger
+from construct.talk.private_ledger import PrivateLedger
+from construct.talk.responder import Responder
+from construct.talk.stored_ledger import StoredLedger
 from construct.tasks import stop
-from construct.turn import Listener, TurnResult
 from construct.vocabulary import MemorySetting
 
 if TYPE_CHECKING:
@@ -82,8 +84,9 @@ class Chat:
 
         `/why` and other commands use it when given no id.
         """
-        self._said_in_private: list[Message] | None = [] if opening.private else None
-        self._files_in_private: dict[int, tuple[File, ...]] = {}
+        self._private: PrivateLedger | None = None
+        """Holds what was said in private talk; None when that is off."""
+        self.set_private(opening.private)
         self.background = BackgroundWork(
             self.companion.worker, complain, learns=self.settings.learns
         )
@@ -111,14 +114,12 @@ class Chat:
     @property
     def is_private(self) -> bool:
         """Whether nothing that is said is stored."""
-        return self._said_in_private is not None
+        return self._private is not None
 
     @property
-    def responder(self) -> Responder:
-        """What answers messages. In private talk it stores no messages."""
-        if self._said_in_private is None:
-            return on_record(self.companion)
-        return off_record(self.companion, self._said_in_private, self._files_in_private)
+    def ledger(self) -> Ledger:
+        """Where messages are kept: in the database, or in private talk only here."""
+        return self._private or StoredLedger(self.companion)
 
     @property
     def model_name(self) -> str:
@@ -149,6 +150,7 @@ class Chat:
                 self.conversation_id,
                 companion.models.worker_name,
                 companion.models.worker_reason,
+                window_of(companion.models),
             )
             return operation(context, *args, **kwargs)
 
@@ -169,14 +171,14 @@ class Chat:
         """Send a message, and return how its turn ended."""
         here = self.conversation_id if self.is_private else await self.ensure_conversation()
         try:
-            return await self.responder.turn(here, words, listen, attachments)
+            return await Responder(self.ledger).turn(here, words, listen, attachments)
         finally:
             await self._after_turn()
 
     async def again(self, listen: Listener) -> TurnResult | None:
         """Ask for another reply to the last message; None when there is no message."""
         try:
-            return await self.responder.retry(self.conversation_id, listen)
+            return await Responder(self.ledger).retry(self.conversation_id, listen)
         finally:
             await self._after_turn()
 
@@ -185,7 +187,7 @@ class Chat:
 
         Returns its text, or None when there is no such message.
         """
-        return await self.responder.drop(self.conversation_id)
+        return await self.store.call(self.ledger.drop, self.conversation_id)
 
     async def is_gone(self) -> bool:
         """Return whether another program has deleted this conversation."""
@@ -242,7 +244,7 @@ class Chat:
 
     async def last_reply(self) -> str | None:
         """Return the text of the last reply, or None when there is none."""
-        return await self.responder.last_reply(self.conversation_id)
+        return await self.store.call(self.ledger.last_reply, self.conversation_id)
 
     def refuse_in_private(self) -> None:
         """Raise UsageError in private talk. For commands that store what is typed."""
@@ -251,12 +253,11 @@ class Chat:
 
     def set_private(self, wanted: bool) -> None:
         """Begin or end private talk. Discards what was said in private before."""
-        self._said_in_private = [] if wanted else None
-        self._files_in_private = {}
+        self._private = PrivateLedger(self.companion) if wanted else None
 
     async def next_request(self) -> Request:
         """Return the request that the next message would send."""
-        return await self.responder.preview(self.conversation_id)
+        return await self.store.call(self.ledger.preview, self.conversation_id)
 
     async def meters(self) -> Meters:
         """Return how near the next observation run and the next compaction are."""

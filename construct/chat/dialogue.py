@@ -16,7 +16,7 @@ from construct.errors import ConstructError, UsageError
 from construct.log import logger
 from construct.operations.conversations import last_exchange, small_model_is_news
 from construct.program import in_shell
-from construct.turn import Delta, Event, Kept, Listener, Noticed, TurnResult
+from construct.talk.events import Delta, Event, Kept, Listener, Noticed, TurnResult
 from construct.views.reply import cut_off, why_broken
 
 log = logger("chat")

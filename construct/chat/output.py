@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from construct.clock import Clock
 from construct.errors import UsageError
+from construct.talk.events import Event, TurnResult
 from construct.text import one_line, shorten
-from construct.turn import Event, TurnResult
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

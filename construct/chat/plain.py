@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from construct.chat.output import Output
 from construct.clock import Clock
+from construct.talk.events import Delta, Event, TurnResult
 from construct.text import PrintableStream, printable
-from construct.turn import Delta, Event, TurnResult
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -13,9 +13,9 @@ from construct.chat.screen import Screen
 from construct.clock import Clock
 from construct.errors import ConstructError, UsageError
 from construct.store.records import Message
+from construct.talk.events import Delta, Event, Retrying, Storing, ToolCalled, TurnResult, Waiting
 from construct.tasks import stop
 from construct.text import one_line, printable
-from construct.turn import Delta, Event, Retrying, Storing, ToolCalled, TurnResult, Waiting
 from construct.views.console import to_ansi
 from construct.views.markdown import MarkdownStream
 from construct.views.messages import echo_view, replayed

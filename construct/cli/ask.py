@@ -11,14 +11,15 @@ from construct.chat.plain import PlainReply
 from construct.cli.environment import Environment
 from construct.cli.progress import waiting
 from construct.cli.streams import complain, print_json, standard_input
-from construct.companion import Companion
 from construct.errors import ConstructError, ExitStatus, UsageError
 from construct.log import logger
 from construct.operations.conversations import create
 from construct.operations.opening import open_chat
-from construct.responders import on_record
+from construct.talk.companion import Companion
+from construct.talk.events import Event, Noticed
+from construct.talk.responder import Responder
+from construct.talk.stored_ledger import StoredLedger
 from construct.text import PrintableStream, as_pasted, is_blank, storable
-from construct.turn import Event, Noticed
 from construct.views.reply import cut_off, notebook_answers, reply_json, why_broken
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ async def _ask(
             elif not as_json:
                 reply.listen(event)
 
-        responder = on_record(companion)
+        responder = Responder(StoredLedger(companion))
         try:
             result = await responder.turn(conversation_id, message, listen, attachments)
         finally:  # after Ctrl-C too: what has arrived is kept, so all of it is shown

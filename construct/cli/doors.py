@@ -133,12 +133,12 @@ def serve(
     """
     _require_mcp_extra()
     from construct.cli.memory_work import with_model_thresholds
-    from construct.companion import Companion
     from construct.llm.providers import choose_models
     from construct.mcp.http import HOST, http_app, listening, read_token
     from construct.mcp.http import serve as answer_requests
     from construct.operations.learning import compact
     from construct.store.database import make_folder
+    from construct.talk.companion import Companion
 
     env = environment(context)
     with env.reading():

@@ -11,7 +11,6 @@ from typing import TypeVar
 from construct.cli.environment import Environment
 from construct.cli.progress import interruptible, progress_bar, waiting
 from construct.cli.streams import complain, confirmed, print_json, say, show
-from construct.companion import Companion
 from construct.errors import NotConfiguredError, UsageError
 from construct.llm.providers import Models, choose_models
 from construct.operations import forgetting, learning
@@ -20,6 +19,7 @@ from construct.operations.context import Context
 from construct.operations.learning import CompactResult
 from construct.operations.status import Status
 from construct.program import in_shell
+from construct.talk.companion import Companion
 
 T = TypeVar("T")
 

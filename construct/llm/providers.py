@@ -60,7 +60,9 @@ class Models:
     worker_reason: str = ""
     """Why observations are made by rule, in a few words. Empty if a model makes them."""
     advice: str = ""
-    """How to enlarge the main model's small window. Empty if it is large enough or in-process."""
+    """What the user should know about the main model's window. Empty if it is large enough."""
+    is_window_assumed: bool = False
+    """Whether the main model's server does not say how much the model can read."""
 
     @property
     def is_notebook(self) -> bool:
@@ -83,19 +85,27 @@ class Models:
                 and (limit is None or m.context_window <= limit)
             ]
             main: Model = loaded[0] if loaded else _local_model(self.settings, limit)
-            return replace(self, main=main, provider=Provider.LOCAL, advice="")
+            return self._answered_by(_Chosen(main), Provider.LOCAL)
         provider = _default_provider(self.settings)
         if provider is not Provider.OPENAI:
             provider = Provider.ANTHROPIC
-        chosen = _server_model(self.settings, name, _TYPED, provider)
-        return replace(self, main=chosen.model, provider=provider, advice=chosen.advice)
+        return self._answered_by(_server_model(self.settings, name, _TYPED, provider), provider)
 
     def with_found(self, found: FoundModel) -> "Models":
         """Return a copy with a main model of a server on this machine. No key is sent."""
         bare = replace(self.settings, api_key=None, auth_token=None, base_url=found.server)
         model = _client(bare, found.name, _TYPED, found, sends_custom_headers=False)
-        advice = _advice(model, found.source, self.settings.context_window)
-        return replace(self, main=model, provider=Provider.ANTHROPIC, advice=advice)
+        chosen = _described(model, found, self.settings.context_window)
+        return self._answered_by(chosen, Provider.ANTHROPIC)
+
+    def _answered_by(self, chosen: "_Chosen", provider: Provider) -> "Models":
+        return replace(
+            self,
+            main=chosen.model,
+            provider=provider,
+            advice=chosen.advice,
+            is_window_assumed=chosen.is_window_assumed,
+        )
 
     def warm(self) -> None:
         """Import and load what the models need. Slow: call it in a thread."""
@@ -154,13 +164,23 @@ def choose_models(settings: Settings) -> Models:
     main = chosen.model
     worker, reason = _worker(settings, provider, main)
     worker_name = EXTRACTIVE if worker is None else worker.name
-    return Models(main, worker, worker_name, settings, provider, reason, chosen.advice)
+    return Models(
+        main,
+        worker,
+        worker_name,
+        settings,
+        provider,
+        reason,
+        chosen.advice,
+        chosen.is_window_assumed,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
     model: "Model"
     advice: str = ""
+    is_window_assumed: bool = False
 
 
 def _worker(settings: Settings, provider: Provider, main: "Model") -> tuple["Model | None", str]:
@@ -240,7 +260,7 @@ def _openai_model(settings: Settings, name: str | None, setting: str) -> _Chosen
         sends_custom_headers=not given.is_address_from_env_file,
     )
     _fit(model, found, settings)
-    return _Chosen(model, _advice(model, found.source, settings.context_window))
+    return _described(model, found, settings.context_window)
 
 
 def _anthropic_model(settings: Settings, name: str | None, setting: str) -> _Chosen:
@@ -258,7 +278,7 @@ def _anthropic_model(settings: Settings, name: str | None, setting: str) -> _Cho
     if _is_anthropics(settings.base_url):
         return _Chosen(_client(settings, name or main_model(), setting))
     assert settings.base_url is not None  # Anthropic's otherwise
-    headers = bearer(settings.api_key or settings.auth_token)
+    headers = credential_headers(settings)
     if name is None:
         listed = servers.list_models(settings.base_url, headers)
         name = listed[0].name if listed else main_model()
@@ -267,7 +287,7 @@ def _anthropic_model(settings: Settings, name: str | None, setting: str) -> _Cho
     found = servers.describe(settings.base_url, name, headers)
     found = found or FoundModel(name, settings.base_url, SERVER)
     model = _client(settings, name, setting, found)
-    return _Chosen(model, _advice(model, found.source, settings.context_window))
+    return _described(model, found, settings.context_window)
 
 
 def _client(
@@ -295,20 +315,39 @@ def _fit(model: "ServerModel", found: FoundModel | None, settings: Settings) -> 
     if found is not None:
         model.context_window = found.context_window or _ASSUMED_WINDOW
         model.parameters = found.parameters or model.parameters
-        if found.vision and not model.reads:
-            model.reads = frozenset({AttachmentKind.IMAGE})
+        if found.vision:
+            model.reads |= {AttachmentKind.IMAGE}
+        elif found.vision is False:
+            model.reads -= {AttachmentKind.IMAGE}
     if settings.context_window and model.end.model_setting != _WORKER:
         model.context_window = settings.context_window
 
 
-def _advice(model: "Model", source: str, set_window: int | None) -> str:
+def _described(model: "Model", found: FoundModel, set_window: int | None) -> _Chosen:
+    """Return a chosen model, with what the user should know about its window."""
+    is_assumed = found.context_window is None and set_window is None
+    return _Chosen(model, _advice(model, found, set_window), is_assumed)
+
+
+def _advice(model: "Model", found: FoundModel, set_window: int | None) -> str:
+    name, kind = model.name.rpartition("/")[2], servers.kind_of(found.source)
+    if found.context_window is None and set_window is None:
+        return (
+            f"How much {name} can read at once is not known: {kind.name} does not say."
+            f" Construct takes {model.context_window:,} tokens, too few for the tools that search"
+            " the memory. If it is more, set CONSTRUCT_CONTEXT_WINDOW."
+        )
     if model.context_window >= SMALL_WINDOW:
         return ""
-    how = servers.kind_of(source).raise_window
+    how = kind.raise_window
     if set_window == model.context_window:
         how = "Raise CONSTRUCT_CONTEXT_WINDOW, if the server gives it more."
-    name = model.name.rpartition("/")[2]
     return f"{name} can read only {model.context_window:,} tokens at once. {how}"
+
+
+def credential_headers(settings: Settings) -> dict[str, str]:
+    """Return the header with the key or token for Anthropic's protocol, if there is one."""
+    return bearer(settings.api_key or settings.auth_token)
 
 
 def bearer(key: str | None) -> dict[str, str]:

@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
+from construct.errors import PicturesRefusedError
 from construct.llm import server_errors as errors
 from construct.llm.server_errors import Endpoint, Failure
 from construct.llm.types import Reply, Usage
@@ -74,16 +75,19 @@ class Wire(Protocol):
 class ServerStream:
     """A reply being streamed. It can be iterated only once.
 
-    `reply` holds what has arrived, even if the stream fails or is closed early.
+    `reply` holds what has arrived, even if the stream fails or is closed early. If the server
+    takes no pictures, `body_without_pictures` is sent instead.
     """
 
     def __init__(
         self,
         wire: Wire,
         body: Body,
+        body_without_pictures: Callable[[], Body],
         on_retry: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.reply = Reply()
+        self._without_pictures = body_without_pictures
         self._on_retry = on_retry
         self._wire = wire
         self._body = encoded(body | {"stream": True})
@@ -107,6 +111,10 @@ class ServerStream:
             except FailedError as failed:
                 if self.reply.stop_reason is not None:
                     return  # all of the answer had come
+                error = failed.failure.error
+                if isinstance(error, PicturesRefusedError) and not attempt:
+                    self._body = encoded(self._without_pictures() | {"stream": True})
+                    continue
                 wait = _wait(failed.failure, attempt)
                 if wait is None or self.reply.text or self.reply.blocks:
                     raise failed.failure.error from failed.__cause__

@@ -14,7 +14,9 @@ from construct.errors import (
     ModelError,
     ModelRejectedError,
     ModelUnreachableError,
+    PicturesRefusedError,
 )
+from construct.llm import network
 from construct.text import shorten
 
 ANSWER_SECONDS = 120
@@ -39,6 +41,14 @@ _TOO_LONG = re.compile(
     r"prompt is too long|exceeds?\b.{0,40}\bcontext|maximum context length|exceed_context_size"
     r"|context_length_exceeded",
     re.IGNORECASE,
+)
+# How servers say that they take no pictures. Not: that one picture is broken or too large.
+_NO_PICTURES = re.compile(
+    r"(?=.*(?:image|picture|vision|multi-?modal|mmproj))"
+    r".*(?:n[o']t support|unsupported|not (?:a )?(?:multi-?modal|vision)|only supported"
+    r"|no endpoints|at most 0|missing data|expected .?text|should be .?text"
+    r"|must be (?:a )?(?:string|text)|not (?:allowed|enabled|available|accept))",
+    re.IGNORECASE | re.DOTALL,
 )
 _SECRET = re.compile(r"\bsk-[\w-]{8,}")
 
@@ -152,23 +162,30 @@ def _status_of(error: Mapping[str, Any]) -> int | None:
     return _STATUS_OF_TYPE.get(str(code)) or _STATUS_OF_TYPE.get(str(error.get("type")))
 
 
-_ERRNO = re.compile(r"^\[Errno -?\d+\] ")
-"""`[Errno -2] ` before "Name or service not known"."""
-
-
 def unreachable(end: Endpoint, error: BaseException, *, may_retry: bool = True) -> Failure:
     """Return the failure for a server that cannot be reached.
 
     Pass `may_retry=False` if it took long, since another try would take as long again.
     """
-    proxy = (
-        " The proxy named in HTTPS_PROXY may be why."
-        if "proxy" in type(error).__name__.lower()
-        else ""
-    )
-    reason = end.quote(_ERRNO.sub("", str(error))) or "it took too long"
-    text = f"{end.host} cannot be reached ({reason}).\n{end.check_url}{proxy}"
+    reason = end.quote(network.cause(error)) or "it took too long"
+    text = f"{end.host} cannot be reached ({reason}).\n{_what_to_check(end, reason)}"
     return Failure(ModelUnreachableError(text), may_retry)
+
+
+def _what_to_check(end: Endpoint, reason: str) -> str:
+    """Return advice that names the setting which the failed connection depended on."""
+    if "CERTIFICATE_VERIFY_FAILED" in reason:
+        trusted = network.certificate_variable()
+        if trusted is not None:
+            return f"Check {trusted}: it must hold the certificate that signed the server's."
+        return "Set SSL_CERT_FILE to a file with the certificate that signed the server's."
+    if "WRONG_VERSION_NUMBER" in reason and end.base_url is not None:
+        url = end.api.url_setting
+        return f"Check {url}: a server without encryption has an address with http://."
+    proxy = network.proxy_variable(end.base_url or end.api.default_url)
+    if proxy is not None:
+        return f"Check {proxy}, which names the proxy; NO_PROXY lists hosts that need none."
+    return end.check_url
 
 
 def silent(end: Endpoint) -> Failure:
@@ -204,12 +221,19 @@ def bad_key(end: Endpoint) -> ModelError:
     return ModelRejectedError(f"The key contains characters that no key has. {end.check_key}")
 
 
-def bad_url(end: Endpoint) -> ModelError:
-    """Return the error for an address, proxy or certificate that does not work."""
-    ours = "" if end.base_url is None else f"{end.api.url_setting}, "
+def bad_address(end: Endpoint, error: Exception) -> ModelError:
+    """Return the error for an address, the server's or a proxy's, that cannot be used."""
+    variable = network.bad_proxy_variable() or end.api.url_setting
     return ModelRejectedError(
-        f"No connection is possible with these settings. Check {ours}HTTPS_PROXY and SSL_CERT_FILE."
+        f"No connection to {end.host} is possible ({end.quote(str(error))}). Check {variable}."
     )
+
+
+def bad_certificates(error: OSError) -> ModelError:
+    """Return the error for certificates that cannot be read."""
+    variable = network.certificate_variable() or "SSL_CERT_FILE"
+    reason = shorten(error.strerror or str(error), 200)
+    return ModelRejectedError(f"The certificates cannot be read ({reason}). Check {variable}.")
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -253,6 +277,8 @@ def _from_status(
             f"This is more than {end.model} can read at once{quoted}. {ContextOverflowError.ADVICE}"
         )
         return Failure(ContextOverflowError(words))
+    if _NO_PICTURES.match(said):
+        return Failure(PicturesRefusedError(_rejected(end, status, quoted)))
     if status in _BUSY:
         return Failure(ModelBusyError(_busy(end, status, quoted, wait)), may_retry=True)
     if status >= 500:

@@ -11,12 +11,14 @@ import logging
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from construct.llm import server_errors as errors
 from construct.llm.capable import parameters_in
 from construct.llm.catalog import model_info
+from construct.llm.network import is_on_this_machine
 from construct.llm.server_errors import Api, Endpoint
 from construct.vocabulary import AttachmentKind
 
@@ -30,7 +32,6 @@ CONNECT_SECONDS = 8.0
 # Most local servers need no key. The SDKs do, and would search the environment and the
 # disk for one.
 _NO_KEY = "none"
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class ServerModel(ABC):
@@ -100,8 +101,13 @@ class ServerModel(ABC):
     def stream(self, request: "Request") -> "ServerStream":
         """Return the stream of a reply. Nothing is sent before it is iterated."""
         from construct.llm.reply_stream import ServerStream
+        from construct.llm.without_pictures import without_pictures
 
-        return ServerStream(self, self.chat_body(request), request.on_retry)
+        def blind() -> "Body":
+            self.reads -= {AttachmentKind.IMAGE}
+            return self.chat_body(without_pictures(request))
+
+        return ServerStream(self, self.chat_body(request), blind, request.on_retry)
 
     async def complete(self, request: "WorkRequest") -> "WorkReply":
         """Return a worker's answer.
@@ -112,7 +118,12 @@ class ServerModel(ABC):
         from construct.llm.reply_stream import ServerStream
         from construct.llm.work import collect
 
-        return await collect(ServerStream(self, self.work_body(request)), request, self.end.who)
+        def blind() -> "Body":
+            self.reads -= {AttachmentKind.IMAGE}
+            return self.work_body(replace(request, pictures=()))
+
+        stream = ServerStream(self, self.work_body(request), blind)
+        return await collect(stream, request, self.end.who)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -150,13 +161,13 @@ class ServerModel(ABC):
                 "base_url": url,
                 "timeout": httpx2.Timeout(errors.ANSWER_SECONDS, connect=CONNECT_SECONDS),
                 "max_retries": 0,
-                "http_client": _direct_client(url),
+                "http_client": _http_client(url),
             }
             return self.new_client(options)
-        except (httpx2.InvalidURL, ValueError, ImportError, OSError) as error:
-            # ImportError: a SOCKS proxy wants another package; OSError: certificates that
-            # are not where they should be.
-            raise errors.bad_url(end) from error
+        except (httpx2.InvalidURL, ValueError) as error:
+            raise errors.bad_address(end, error) from error
+        except OSError as error:
+            raise errors.bad_certificates(error) from error
 
     async def send(self, body: bytes) -> "httpx2.Response":
         """Send a request's body. Return the response, with its body unread."""
@@ -182,13 +193,15 @@ class ServerModel(ABC):
         return response
 
 
-def _direct_client(url: str) -> "httpx2.AsyncClient | None":
-    """Return a client without a proxy if the server is on this machine, else None."""
+def _http_client(url: str) -> "httpx2.AsyncClient":
+    """Return a client that uses the environment's proxy, unless the server is on this machine.
+
+    The SDKs would make one themselves, but stumble over brackets in NO_PROXY.
+    """
     import httpx2
 
-    parts = urlsplit(url)
-    if parts.hostname not in _LOOPBACK:
-        return None
-    return httpx2.AsyncClient(
-        trust_env=False, verify=parts.scheme == "https"
-    )  # certificates take 25 ms to load
+    if not is_on_this_machine(url):
+        return httpx2.AsyncClient()
+    # Certificates take 25 ms to load. What SSL_CERT_FILE names counts here too.
+    verify = httpx2.create_ssl_context() if urlsplit(url).scheme == "https" else False
+    return httpx2.AsyncClient(trust_env=False, verify=verify)

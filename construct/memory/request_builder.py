@@ -1,7 +1,7 @@
 """Build the request of one turn from the database.
 
 `RequestBuilder` compacts the conversation if that is due, reads what the model is shown,
-and assembles the request. The caller opens a transaction for this. Turns on the record
+and assembles the request. The caller opens a transaction for this. Turns that are stored
 call `turn_context` outside it: recall takes a moment, and other processes should be able
 to write.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from construct import prompts, tokens
-from construct.clock import from_text
+from construct.clock import from_text, to_text
 from construct.config import Settings
 from construct.llm.types import CacheLife, File, Model, Request, Text, Tool
 from construct.memory import policy
@@ -25,15 +25,22 @@ from construct.memory.shown.forks import inherited_window, last_messages, uncomm
 from construct.memory.shown.view import Blocks, current_blocks, opening_blocks, take_in
 from construct.memory.tools import tools_for
 from construct.memory.turn_context import TurnContext, gather, render
-from construct.store.attachments import NewAttachment, attachments_with_data
+from construct.store.attachments import attachments_with_data
 from construct.store.conversations import get_conversation, get_watermarks
-from construct.store.database import snapshot
-from construct.store.messages import LAST, is_shown, live_messages, message_tokens, recent_times
+from construct.store.database import rehearsal, snapshot
+from construct.store.messages import (
+    LAST,
+    NewMessage,
+    is_shown,
+    live_messages,
+    message_tokens,
+    recent_times,
+)
 from construct.store.records import Message
 from construct.store.usage import token_factor
-from construct.vocabulary import MemorySetting
+from construct.vocabulary import MemorySetting, Role
 
-STAND_IN = "(your next message)"
+_STAND_IN = "(your next message)"
 """The user's message in a request that is only shown, as by `/context`."""
 UnstoredFiles = Mapping[int, Sequence[File]]
 """Attachments of messages that are not stored, by message id."""
@@ -125,7 +132,7 @@ class RequestBuilder:
         new: Message,
         files: UnstoredFiles = MappingProxyType({}),
     ) -> Request:
-        """Return the request that ends with a message that is not stored.
+        """Return the request that ends with a message that is not stored. Writes nothing.
 
         `earlier`: the messages before it that are not stored either. Without a
         conversation, it is what the first turn of a new one would send, but without due
@@ -135,18 +142,34 @@ class RequestBuilder:
             blocks = opening_blocks(db, self.config.frame) if self._uses_memory else ()
             life = policy.choose_life([])
             return self._assemble(db, blocks, [*earlier, new], self._bare_context(), life, files)
-        self.refresh(db, conversation_id, self.situation(db, conversation_id))
-        messages = [*self._messages(db, conversation_id, LAST), *earlier, new]
-        words = "" if new.content == STAND_IN else new.content
-        turn_context = self.turn_context(db, conversation_id, words)
-        return self._assemble(
-            db,
-            self._blocks(db, conversation_id),
-            messages,
-            turn_context,
-            self._cache_life(db, conversation_id),
-            files,
-        )
+        with rehearsal(db):
+            self.refresh(db, conversation_id, self.situation(db, conversation_id))
+            messages = [*self._messages(db, conversation_id, LAST), *earlier, new]
+            words = "" if new.content == _STAND_IN else new.content
+            turn_context = self.turn_context(db, conversation_id, words)
+            return self._assemble(
+                db,
+                self._blocks(db, conversation_id),
+                messages,
+                turn_context,
+                self._cache_life(db, conversation_id),
+                files,
+            )
+
+    def preview(
+        self,
+        db: sqlite3.Connection,
+        conversation_id: int | None,
+        earlier: Sequence[Message] = (),
+        files: UnstoredFiles = MappingProxyType({}),
+    ) -> Request:
+        """Return the request that would be sent now, with a stand-in for the new message.
+
+        `earlier` and `files` as in `unstored_request`.
+        """
+        now = to_text(self.settings.clock.now())
+        stand_in = unstored_message(NewMessage(Role.USER, _STAND_IN), now)
+        return self.unstored_request(db, conversation_id, earlier, stand_in, files)
 
     def _bare_context(self) -> TurnContext:
         clock = self.settings.clock
@@ -238,24 +261,23 @@ class RequestBuilder:
         return policy.choose_life([from_text(t) for t in recent_times(db, conversation_id)])
 
 
-def unstored_message(
-    role: str, words: str, now: str, id: int = 0, attachments: Sequence[NewAttachment] = ()
-) -> Message:
+def unstored_message(new: NewMessage, now: str, id: int = 0) -> Message:
     """Return a message that is not stored; `id` must be 0 or negative."""
+    sent_tokens = sum(file.sent_tokens for file in new.attachments)
     return Message(
         id=id,
         uid="",
         conversation_id=0,
-        role=role,
-        content=words,
-        blocks=None,
-        status="complete",
+        role=new.role,
+        content=new.content,
+        blocks=new.blocks,
+        status=new.status,
         archived=0,
-        token_count=message_tokens(words) + sum(new.sent_tokens for new in attachments),
+        token_count=message_tokens(new.content) + sent_tokens,
         created_at=now,
-        stop_reason=None,
-        model=None,
+        stop_reason=new.stop_reason,
+        model=new.model,
         retried=0,
         withheld=0,
-        attached="\n".join(new.file.line for new in attachments) or None,
+        attached="\n".join(file.file.line for file in new.attachments) or None,
     )

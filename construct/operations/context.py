@@ -15,6 +15,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelWindow:
+    """How many tokens a model can read at once."""
+
+    model: str
+    tokens: int
+    is_assumed: bool
+    """Whether the model's server does not say, and neither does CONSTRUCT_CONTEXT_WINDOW."""
+
+
+@dataclass(frozen=True, slots=True)
 class Context:
     """An open database, the settings, and where the user is."""
 
@@ -28,6 +38,8 @@ class Context:
     """The name of the worker model, or `EXTRACTIVE` without one; known after `with_models`."""
     worker_reason: str = ""
     """Why no model is used for memory work; empty if one is. Known after `with_models`."""
+    window: ModelWindow | None = None
+    """How much the main model can read; None without a model, and before `with_models`."""
 
     @property
     def clock(self) -> Clock:
@@ -42,5 +54,16 @@ class Context:
         """Return a copy with memory settings for these models, and the worker's name."""
         memory = memory_config_for(self.settings, models.main.context_window)
         return replace(
-            self, memory=memory, worker=models.worker_name, worker_reason=models.worker_reason
+            self,
+            memory=memory,
+            worker=models.worker_name,
+            worker_reason=models.worker_reason,
+            window=window_of(models),
         )
+
+
+def window_of(models: "Models") -> ModelWindow | None:
+    """Return how much the main model can read; None for the notebook."""
+    if models.is_notebook:
+        return None
+    return ModelWindow(models.main.name, models.main.context_window, models.is_window_assumed)

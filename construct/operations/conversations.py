@@ -7,7 +7,6 @@ from construct.errors import NotFoundError, UsageError
 from construct.memory import forgetting
 from construct.memory.forgetting import Deleted, DeletionPlan
 from construct.memory.shown import forks
-from construct.notebook import with_text
 from construct.operations.context import Context
 from construct.store.attachments import attachments_of
 from construct.store.conversations import (
@@ -22,6 +21,7 @@ from construct.store.conversations import (
 from construct.store.database import transaction
 from construct.store.messages import is_small_model_noted, messages_of, note_small_model
 from construct.store.records import Conversation, Message, StoredAttachment
+from construct.talk.notebook_replies import with_text
 from construct.text import one_line, shorten
 
 _EXCHANGE = 2

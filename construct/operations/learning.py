@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from construct.clock import to_text
-from construct.companion import Companion
 from construct.language.moments import parse_moment
 from construct.llm.types import Model
 from construct.memory.config import MemoryConfig
@@ -22,6 +21,7 @@ from construct.store import backlog, cycles
 from construct.store.backlog import Backlog
 from construct.store.database import transaction
 from construct.store.usage import spent_on_memory
+from construct.talk.companion import Companion
 from construct.vocabulary import CycleKind, CycleStatus
 
 _BUDGET_SPENT = "the budget is spent. Run the same command again to go on"

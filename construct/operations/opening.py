@@ -28,7 +28,7 @@ class Opening:
     first_run: bool
     """Whether there is no conversation yet, other than imported ones never continued."""
     private: bool
-    """Whether the chat starts off the record."""
+    """Whether the chat starts in private talk."""
 
     @property
     def conversation_id(self) -> int | None:

@@ -4,6 +4,7 @@ The choice is saved as ordinary settings. CONSTRUCT_SETUP lists their names, bec
 do not count if the environment or a trusted `.env` has credentials (docs/settings.md).
 """
 
+import asyncio
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,10 +18,17 @@ from construct.llm import servers
 from construct.llm.catalog import is_known, known_models, main_model, model_info
 from construct.llm.notebook import Notebook
 from construct.llm.openai_model import is_openais
-from construct.llm.providers import Models, bearer, choose_models, named_provider
+from construct.llm.providers import (
+    Models,
+    bearer,
+    choose_models,
+    credential_headers,
+    named_provider,
+)
 from construct.llm.server_errors import ANTHROPIC as ANTHROPICS_API
 from construct.llm.server_errors import OPENAI as OPENAIS_API
 from construct.llm.servers.types import ANTHROPIC, GGUF, FoundModel, models_named
+from construct.llm.servers.windows import ask_for_window
 from construct.llm.types import ChatMessage, Request, Text
 from construct.program import in_shell
 from construct.setting_sources import (
@@ -77,6 +85,9 @@ class Reach:
     config_file: Path
 
 
+_WINDOW = "CONSTRUCT_CONTEXT_WINDOW"
+
+
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
     """A chosen model, and the settings that select it."""
@@ -109,6 +120,13 @@ class SavedChoice:
     config_file: Path
     overridden_by: str | None
     """What takes precedence over the choice: a setting by its name, or CREDENTIALS_ELSEWHERE."""
+    found_window: int | None = None
+    """The context window, if the server gave it only when it was asked in every way."""
+
+    @property
+    def stores_window(self) -> bool:
+        """Whether that window was saved too."""
+        return _WINDOW in self.choice.settings
 
 
 def within_reach(settings: Settings, environ: Mapping[str, str] = os.environ) -> Reach:
@@ -174,7 +192,7 @@ def _models_of_own_server(settings: Settings) -> list[FoundModel]:
         return list_openai(given.base_url, given.api_key) if given else []
     if settings.base_url is None or settings.base_url == ANTHROPICS_URL:
         return []
-    return servers.list_models(settings.base_url, bearer(settings.api_key or settings.auth_token))
+    return servers.list_models(settings.base_url, credential_headers(settings))
 
 
 def _first_model(settings: Settings) -> str | None:
@@ -309,10 +327,17 @@ async def save(
     Raises ModelError if the model does not answer, and saves nothing then. Raises OSError
     if the file cannot be written.
     """
+    wanted = _settings_with(settings, choice)
     try:
-        answer, advice = await _try_out(_settings_with(settings, choice))
+        answer, advice, is_window_assumed = await _try_out(wanted)
     except ConstructError as error:
         raise type(error)(_with_what_was_typed(str(error), choice)) from error
+    window = await asyncio.to_thread(_asked_window, wanted) if is_window_assumed else None
+    if window is not None:
+        advice = ""
+        if not choice.is_model_only:
+            settings_with_window = {**choice.settings, _WINDOW: str(window)}
+            choice = replace(choice, settings=settings_with_window)
     path = config_file(settings)
     make_folder(path.parent)
     changes: dict[str, str | None]
@@ -325,7 +350,7 @@ async def save(
         changes = {**removed, **choice.settings, WRITTEN_BY_SETUP: ",".join(choice.settings)}
     write_settings(path, changes)
     current = load_settings(environ, db=settings.db)
-    return SavedChoice(choice, answer, advice, path, _overriding(current, choice))
+    return SavedChoice(choice, answer, advice, path, _overriding(current, choice), window)
 
 
 def _with_what_was_typed(message: str, choice: ModelChoice) -> str:
@@ -360,6 +385,8 @@ def config_file(settings: Settings) -> Path:
 
 def _settings_with(settings: Settings, choice: ModelChoice) -> Settings:
     chosen = choice.settings
+    if _WINDOW in settings.setup_names:  # the window of the model that was chosen before
+        settings = replace(settings, context_window=None)
     if choice.is_model_only:
         is_openai = named_provider(settings) is Provider.OPENAI
         provider = Provider.OPENAI.value if is_openai else "auto"
@@ -378,11 +405,32 @@ def _settings_with(settings: Settings, choice: ModelChoice) -> Settings:
     )
 
 
-async def _try_out(settings: Settings) -> tuple[str | None, str]:
-    """Return the answer to a short request, None for the notebook, and advice on the window."""
+def _asked_window(settings: Settings) -> int | None:
+    """Return the model's context window, asking its server in every way there is."""
+    if settings.model is None:
+        return None
+    if named_provider(settings) is Provider.OPENAI:
+        given = settings.openai
+        if given.base_url is None or is_openais(given.base_url):
+            return None
+        return ask_for_window(
+            servers.root_of(given.base_url), settings.model, bearer(given.api_key)
+        )
+    if settings.base_url is None:
+        return None
+    return ask_for_window(settings.base_url, settings.model, credential_headers(settings))
+
+
+async def _try_out(settings: Settings) -> tuple[str | None, str, bool]:
+    """Try a model with a short request.
+
+    Returns its answer, None for the notebook; advice on its window; and whether the window is
+    only assumed.
+    """
     models = choose_models(settings)
     try:
-        return (None if models.is_notebook else await _answer(models)), models.advice
+        answer = None if models.is_notebook else await _answer(models)
+        return answer, models.advice, models.is_window_assumed
     finally:
         await models.close()
 

@@ -18,7 +18,7 @@ from construct.memory.cycles.situation import (
 )
 from construct.memory.policy import Situation
 from construct.memory.shown.forks import inherited_window, reach, watermarks_and_counts
-from construct.operations.context import Context
+from construct.operations.context import Context, ModelWindow
 from construct.store import backlog, cycles, messages, observations, purge
 from construct.store.conversations import (
     ConversationSummary,
@@ -41,7 +41,7 @@ from construct.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from construct.companion import Companion
+    from construct.talk.companion import Companion
 
 _PHASES = {CycleKind.OBSERVER: Phase.OBSERVING, CycleKind.REFLECTOR: Phase.REFLECTING}
 
@@ -118,6 +118,8 @@ class Status:
     """Active observations by generation."""
     pending: Count
     superseded: int
+    window: ModelWindow | None = None
+    """How much the main model can read; None without a model."""
 
     @property
     def observations(self) -> Count:
@@ -146,6 +148,7 @@ def status(ctx: Context) -> Status:
         mode=_mode(ctx),
         phase=_phase(ctx, work.running),
         provider=named_provider(ctx.settings),
+        window=ctx.window,
         observation=Progress(situation.unobserved_tokens, config.thresholds.observer),
         compaction=Progress(situation.window_tokens, config.thresholds.compact),
         reflection=Progress(committed.tokens, config.thresholds.reflector),
@@ -231,7 +234,7 @@ class NextRequest:
 async def next_request(companion: "Companion", conversation_id: int | None) -> NextRequest:
     """Return the request that the next message of a conversation would send."""
     main = companion.models.main
-    request = await companion.preview(conversation_id)
+    request = await companion.store.call(companion.builder.preview, conversation_id)
     return NextRequest(request, main.name, main.context_window)
 
 

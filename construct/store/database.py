@@ -270,11 +270,11 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
     version = _refuse_newer(db, path)
     if path.stat().st_size <= _MAX_CHECKED_BYTES and not has_side_file(path, "-wal"):
         _check_pages(db, path)
-    db.execute("PRAGMA foreign_keys = ON")
     db.execute("PRAGMA secure_delete = ON")  # overwrite deleted rows, not only unlink them
     db.execute("PRAGMA synchronous = NORMAL")
     if version < SCHEMA_VERSION:
         _upgrade(db, path)
+    db.execute("PRAGMA foreign_keys = ON")  # only now: migrations make tables anew
     if db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":  # a new file, or a restored backup
         _use_wal(db)
     for file in (side_file(path, suffix) for suffix in ("", "-wal", "-shm")):

@@ -46,8 +46,8 @@ def record_usage(
     insert(db, "usage", row)
 
 
-def record_off_record_usage(db: sqlite3.Connection, call: Call, midnight: str) -> None:
-    """Add an off-the-record call to the one row for its day, purpose and model.
+def record_private_usage(db: sqlite3.Connection, call: Call, midnight: str) -> None:
+    """Add a call of private talk to the one row for its day, purpose and model.
 
     So what was spent is known, but not at what time or in how many calls.
     """
@@ -84,7 +84,7 @@ class UsageLine:
     purpose: str
     model: str
     calls: int
-    """Those off the record on one day count as one."""
+    """Those of private talk on one day count as one."""
     input_tokens: int
     cache_read_tokens: int
     cache_write_tokens: int
@@ -108,7 +108,7 @@ def usage_lines(db: sqlite3.Connection, since: str = "") -> list[UsageLine]:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """The tokens and cost of one call, or of a day's calls off the record."""
+    """The tokens and cost of one call, or of a day's calls in private talk."""
 
     created_at: str
     purpose: str

@@ -5,7 +5,7 @@ from typing import Any
 
 from construct.errors import ContextOverflowError, with_note
 from construct.program import in_shell
-from construct.turn import COMPLETE_STOP_REASONS, MAX_TOKENS, TurnResult
+from construct.talk.events import COMPLETE_STOP_REASONS, MAX_TOKENS, TurnResult
 
 _MESSAGE_IS_KEPT = "Your message will be sent with the next one; in a chat, /drop takes it out."
 _MESSAGE_IS_LEFT_OUT = (

@@ -164,6 +164,12 @@ def saved_text(saved: SavedChoice, *, with_advice: bool) -> str:
         )
     if saved.choice.provider is Provider.OPENAI:
         lines.append(_NO_MARKS)
+    if saved.found_window is not None:
+        where = "that file" if saved.stores_window else "the environment"
+        lines.append(
+            f"Its server says that it reads {saved.found_window:,} tokens at once. To change that,"
+            f" set CONSTRUCT_CONTEXT_WINDOW in {where}."
+        )
     if with_advice and saved.advice:
         lines.append(saved.advice)
     return "\n".join(lines)
@@ -177,4 +183,5 @@ def saved_json(saved: SavedChoice) -> dict[str, Any]:
         "reply": saved.answer,
         "config_file": str(saved.config_file),
         "overridden_by_environment": saved.overridden_by is not None,
+        "advice": saved.advice,
     }

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from construct.clock import Clock, from_text, gap_words
 from construct.memory.policy import REFLECT_REGARDLESS
+from construct.operations.context import ModelWindow
 from construct.operations.status import Progress, Status, Watermark, Work
 from construct.program import in_shell
 from construct.store.records import Cycle
@@ -26,6 +27,7 @@ _BAR_WIDTH = 24
 _BARS_FROM = 56
 """Terminal width from which there is room for bars."""
 _QUOTE_LENGTH = 60
+_NAME_LENGTH = 40
 _MINUTES_FROM = timedelta(minutes=2)
 """Shorter spans are shown in seconds."""
 _MODES = {
@@ -224,8 +226,19 @@ def _counts(status: Status) -> Table:
         "in flight": Text(running, style="accent") if running else "nothing",
         "worker": worker,
     }
+    if status.window is not None:
+        rows["model"] = window_words(status.window)
     labelled = ((Text(label, style="dim"), value) for label, value in rows.items())
     return grid(labelled, Column(no_wrap=True), Column(overflow="fold"))
+
+
+def window_words(window: ModelWindow) -> str:
+    """Return how much a model can read, and how to change that if nobody said it."""
+    name = shorten(window.model.rpartition("/")[2], _NAME_LENGTH)
+    words = f"{name} reads {window.tokens:,} tokens at once"
+    if window.is_assumed:
+        return f"{words}, as its server does not say: CONSTRUCT_CONTEXT_WINDOW changes it"
+    return words
 
 
 def _mode_words(status: Status) -> Text:

@@ -24,7 +24,7 @@ from construct.llm.types import (
     WorkReply,
     WorkRequest,
 )
-from construct.turn import reporting_retries
+from construct.talk.events import reporting_retries
 from tests.support.fake_api import FakeApi, faults
 
 SMALL_TALK = [

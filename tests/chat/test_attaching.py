@@ -27,7 +27,7 @@ from construct.chat.mentions import (
     without_mentions,
 )
 from construct.config import Settings
-from construct.turn import Listener, TurnResult
+from construct.talk.events import Listener, TurnResult
 from tests.chat.conftest import seated, stored
 from tests.support.attaching import shapes
 from tests.support.fake_api import FakeApi, Reply

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from construct import companion
 from construct.chat import chat
 from construct.config import Settings
 from construct.store.database import open_database
+from construct.talk import companion
 from tests.chat.conftest import hold_reply, seated, stored
 from tests.support.fake_api import FakeApi, Reply
 

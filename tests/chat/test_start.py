@@ -46,7 +46,7 @@ HEAVY = {
     "typer",
     "psutil",
     "sqlite_utils",
-    "construct.companion",
+    "construct.talk.companion",
     "xllamacpp",
     "construct.llm.types",
     "construct.memory.shown.transcript",

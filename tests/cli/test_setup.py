@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -364,3 +365,58 @@ def test_without_the_extra_openai(program: Program) -> None:
     )
     assert done.returncode == 3
     assert "needs the extra `openai`. Add it: " in done.stderr
+
+
+REPLY = "".join(
+    f"data: {json.dumps(event)}\n\n"
+    for event in (
+        {"type": "message_start", "message": {}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "ok"}},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+        {"type": "message_stop"},
+    )
+).encode()
+WINDOWS: dict[str, dict[str, Any]] = {
+    "/props": {"default_generation_settings": {"n_ctx": 40_960}},
+    "/api/extra/true_max_context_length": {"value": 40_960},
+    "/v1/model": {"id": "m", "parameters": {"max_seq_len": 40_960}},
+    "/api/v0/models": {"data": [{"id": "x"}, {"id": "m", "loaded_context_length": 40_960}]},
+    "/get_server_info": {"context_length": 40_960},
+    "/info": {"max_total_tokens": 40_960},
+    "/v1/models/m": {"id": "m", "max_input_tokens": 40_960},
+    "/v1/model/info": {
+        "data": [{"model_name": "m", "model_info": {"max_input_tokens": 40_960, "id": "9"}}]
+    },
+    "/model/info": {"data": [{"model_name": "m", "model_info": {"max_input_tokens": 40_960}}]},
+}
+"""What servers of several makes answer, by where they say what the model `m` can read."""
+
+
+@pytest.mark.parametrize("path", WINDOWS)
+def test_setup_asks_the_server_for_its_window_in_every_way(program: Program, path: str) -> None:
+    """It says what it took and how to change it, and later starts know."""
+    answers = {
+        "GET /v1/models": {"data": [{"id": "m"}]},
+        f"GET {path}": WINDOWS[path],
+        "POST /v1/messages": REPLY,
+    }
+    with ModelServer(answers) as server:
+        done = program.run("setup", "--server", server.url, "--use", "m")
+        assert done.returncode == 0, done.stderr
+        assert "40,960 tokens at once" in done.stdout
+        assert "CONSTRUCT_CONTEXT_WINDOW" in done.stdout
+        assert "m reads 40,960 tokens at once" in program.run("status").stdout
+
+
+def test_a_window_that_nobody_says_is_said_to_be_assumed(program: Program, api: FakeApi) -> None:
+    """By setup and by `status`, with the setting that changes it."""
+    api.models = ("m",)
+    done = program.run("setup", "--server", api.url, "--use", "m")
+    assert "Construct takes 8,192 tokens, too few for the tools" in done.stdout
+    assert "set CONSTRUCT_CONTEXT_WINDOW" in done.stdout
+    shown = " ".join(program.run("status").stdout.split())
+    assert "m reads 8,192 tokens at once, as its server does not say" in shown
+    more = {"CONSTRUCT_CONTEXT_WINDOW": "40000"}
+    assert "m reads 40,000 tokens at once" in program.run("status", more=more).stdout
+    assert "does not say" not in program.run("status", more=more).stdout

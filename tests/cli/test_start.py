@@ -11,7 +11,7 @@ from construct.cli.run import run
 from construct.cli.chat import chat
 import construct.chat.app
 heavy = {"anthropic", "openai", "tiktoken", "rich.markdown", "rich.console", "sqlite_utils",
-         "typer", "xllamacpp", "jinja2", "construct.companion",
+         "typer", "xllamacpp", "jinja2", "construct.talk.companion",
          "construct.memory.learning.extractive"}
 print(sorted(heavy & sys.modules.keys()))
 """

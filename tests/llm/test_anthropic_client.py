@@ -161,8 +161,8 @@ async def test_no_redirect_is_followed(api: FakeApi, monkeypatch: pytest.MonkeyP
 
     server = HTTPServer(("127.0.0.1", 0), Redirecting)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    # As for a server elsewhere: the SDK's own client would follow redirects.
-    monkeypatch.setattr(server_model, "_LOOPBACK", frozenset())
+    # As for a server elsewhere, which another client asks.
+    monkeypatch.setattr(server_model, "is_on_this_machine", lambda url: False)
     model = AnthropicModel("m", api_key=KEY, base_url=f"http://127.0.0.1:{server.server_port}")
     try:
         with pytest.raises(ModelRejectedError, match="redirects to another address"):

@@ -27,6 +27,7 @@ from construct.llm.types import (
     Usage,
     WorkRequest,
 )
+from construct.vocabulary import AttachmentKind
 from tests.llm.conftest import RawServer, asking, events, status
 from tests.support.fake_api import FakeApi, Reply, faults
 
@@ -305,3 +306,19 @@ async def test_what_the_environment_has_for_openai(
     assert "x-mine" not in first
     assert "x-mine" in second
     assert f"bearer {KEY}" in second
+
+
+async def test_a_server_that_takes_no_pictures_is_believed(connect: Connect) -> None:
+    """The turn goes on with the picture's name in its place."""
+    refused = {"error": {"code": 500, "message": "image input is not supported - mmproj"}}
+    answer = events('{"choices": [{"delta": {"content": "Hi"}, "finish_reason": "stop"}]}')
+    server = RawServer([status(500, json.dumps(refused)), answer])
+    async with server as url:
+        model = connect(url)
+        model.reads = frozenset({AttachmentKind.IMAGE})
+        ask = ChatMessage("user", (Text("Who is this?"), PICTURE))
+        assert [piece async for piece in model.stream(Request((), (ask,)))] == ["Hi"]
+    assert b"image_url" in server.requests[0]
+    assert b"image_url" not in server.requests[1]
+    assert b"[image: cat.png]" in server.requests[1]
+    assert model.reads == frozenset()

@@ -69,7 +69,7 @@ async def test_nothing_is_brought_up_without_reason(tmp_path: Path, api: FakeApi
         (folder := tmp_path / str(number)).mkdir()
         shutil.copy(tmp_path / "construct.db", folder)
         async with talking(folder, api, **LOW) as t:
-            await Talk(t.companion, here, []).say(words)
+            await Talk(t.ledger, here, []).say(words)
         assert "said," not in ambient(api), words
         assert "Noted," not in ambient(api), words
 
@@ -89,7 +89,7 @@ async def test_what_a_fork_shows_of_its_parent_is_not_repeated(
     async with talking(tmp_path, api) as t:
         await t.say("My grandmother Ermelinda kept bees behind the old mill in Vouzela.")
         child = Talk(
-            t.companion, await t.companion.store.call(fork, t.id, t.companion.settings.clock), []
+            t.ledger, await t.companion.store.call(fork, t.id, t.companion.settings.clock), []
         )
         await child.say("Where did my grandmother Ermelinda keep her bees?")
         assert "Vouzela" not in ambient(api)

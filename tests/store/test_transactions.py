@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from construct.store.database import transaction
-from construct.store.usage import Call, record_off_record_usage, usage_lines
+from construct.store.usage import Call, record_private_usage, usage_lines
 from construct.tokens import Usage
 from tests.support.database import new_database
 
@@ -36,8 +36,8 @@ def test_a_commit_that_fails_is_rolled_back(db: sqlite3.Connection) -> None:
 
 
 def test_a_call_without_a_price_leaves_the_sum(db: sqlite3.Connection) -> None:
-    """Off the record, calls of a day are one row: what is known to be spent stays known."""
+    """In private talk, calls of a day are one row: what is known to be spent stays known."""
     for cost in (0.5, None, 0.25):
-        record_off_record_usage(db, Call("chat", "m", Usage(1), cost), "2026-03-01T00:00")
+        record_private_usage(db, Call("chat", "m", Usage(1), cost), "2026-03-01T00:00")
     (line,) = usage_lines(db)
     assert (line.input_tokens, line.cost_usd) == (3, 0.75)

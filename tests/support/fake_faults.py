@@ -59,9 +59,12 @@ class Fault:
         return self.kind in ("http", "drop_before", "garbage")
 
 
-def http(status: int, retry_after: float | None = None) -> Fault:
-    """Answer with an error status, the API's error JSON, and maybe `retry-after`."""
-    return Fault("http", status=status, retry_after=retry_after)
+def http(status: int, retry_after: float | None = None, text: str = "") -> Fault:
+    """Answer with an error status, the API's error JSON, and maybe `retry-after`.
+
+    `text` is the error's message, if it is not the API's usual one.
+    """
+    return Fault("http", status=status, retry_after=retry_after, text=text)
 
 
 def drop_before() -> Fault:
@@ -153,7 +156,7 @@ def unanswered(fault: Fault, request_id: str) -> Sending:
         return Sending(silent=True)
     if fault.kind == "garbage":
         return Sending(headers={"content-type": fault.content_type}, body=fault.text.encode())
-    message = _MESSAGES.get(fault.status, f"status {fault.status}")
+    message = fault.text or _MESSAGES.get(fault.status, f"status {fault.status}")
     headers = {} if fault.retry_after is None else {"retry-after": f"{fault.retry_after:g}"}
     return _error(fault.status, message, request_id, headers)
 

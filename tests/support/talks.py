@@ -1,21 +1,25 @@
 """A companion over the fake API, in process, with a database of its own."""
 
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
-from construct.clock import to_text
-from construct.companion import Companion
 from construct.config import Settings, load_settings
 from construct.llm.providers import choose_models
 from construct.memory.cycles.runner import StepReport
 from construct.operations.context import Context
 from construct.operations.status import Status, status
-from construct.responders import Responder, on_record
 from construct.store.conversations import create_conversation
 from construct.store.database import open_database
 from construct.store.invariants import index_violations, violations
-from construct.turn import TurnResult
+from construct.store.messages import messages_of
+from construct.store.records import Message
+from construct.talk.companion import Companion
+from construct.talk.events import TurnResult
+from construct.talk.ledger import Ledger
+from construct.talk.private_ledger import PrivateLedger
+from construct.talk.responder import Responder
+from construct.talk.stored_ledger import StoredLedger
 from tests.support.database import new_database
 from tests.support.fake_api import FakeApi
 
@@ -29,24 +33,45 @@ LOW = {
 
 
 class Talk:
-    """One conversation with the companion."""
+    """One conversation with the companion: stored, or with a private ledger private."""
 
-    def __init__(
-        self, companion: Companion, conversation_id: int, progress: list[StepReport]
-    ) -> None:
-        self.companion = companion
+    def __init__(self, ledger: Ledger, conversation_id: int, progress: list[StepReport]) -> None:
+        self.ledger = ledger
         self.id = conversation_id
         self.progress = progress
         self.heard: list[object] = []
 
     @property
+    def companion(self) -> Companion:
+        """The settings, models and database."""
+        return self.ledger.companion
+
+    @property
     def responder(self) -> Responder:
-        """Who answers what is stored."""
-        return on_record(self.companion)
+        """Who answers."""
+        return Responder(self.ledger)
 
     async def say(self, text: str) -> TurnResult:
         """Send one message and return how the turn ended; memory work is left alone."""
         return await self.responder.turn(self.id, text, self.heard.append)
+
+    async def retry(self) -> TurnResult:
+        """Ask for another reply to the last message, which must be there."""
+        result = await self.responder.retry(self.id, self.heard.append)
+        assert result is not None
+        return result
+
+    async def drop(self) -> str | None:
+        """Leave the last unanswered message out of later requests."""
+        return await self.companion.store.call(self.ledger.drop, self.id)
+
+    async def said(self) -> list[Message]:
+        """Return what was said, without the replies that others have replaced."""
+        if isinstance(self.ledger, PrivateLedger):
+            messages = self.ledger.messages
+        else:
+            messages = await self.companion.store.call(messages_of, self.id)
+        return [m for m in messages if not m.retried]
 
     async def status(self) -> Status:
         """Return the memory panel."""
@@ -79,16 +104,23 @@ def settings_for(folder: Path, api: FakeApi, **more: str) -> Settings:
     return load_settings({"CONSTRUCT_DB": str(folder / "construct.db"), **api.env(), **more})
 
 
+def talking(folder: Path, api: FakeApi, **more: str) -> AbstractAsyncContextManager[Talk]:
+    """Open a companion and a new conversation, which is stored."""
+    return talking_in(StoredLedger, folder, api, **more)
+
+
 @asynccontextmanager
-async def talking(folder: Path, api: FakeApi, **more: str) -> AsyncIterator[Talk]:
-    """Open a companion and a new conversation."""
+async def talking_in(
+    ledger: Callable[[Companion], Ledger], folder: Path, api: FakeApi, **more: str
+) -> AsyncIterator[Talk]:
+    """Open a companion, and a new conversation with a ledger of this kind."""
     settings = settings_for(folder, api, **more)
     new_database(settings.db).close()
     progress: list[StepReport] = []
     companion = Companion(settings, choose_models(settings), progress.append)
     try:
-        now = to_text(settings.clock.now())
-        yield Talk(companion, await companion.store.call(create_conversation, now), progress)
+        here = await companion.store.call(create_conversation, companion.now)
+        yield Talk(ledger(companion), here, progress)
     finally:
         await companion.close()
 

@@ -11,11 +11,13 @@ from construct.chat.output import Output
 from construct.errors import NotFoundError, UsageError
 from construct.llm.providers import Models
 from construct.operations import conversations as operations
+from construct.operations.context import window_of
 from construct.operations.persona import drop_unchanged_persona, make_persona
 from construct.operations.setup import all_models
 from construct.text import shorten
 from construct.views.conversations import conversations_view, deleted_text, deletion_text
 from construct.views.setup import models_text, price_words
+from construct.views.status import window_words
 from construct.views.words import ago, counted, model_words
 
 group = CommandGroup("Talk")
@@ -146,6 +148,8 @@ async def model(chat: Chat, out: Output, argument: str) -> None:
             out.say(advice)
         return
     out.say(_who_answers(chat.companion.models))
+    if window := window_of(chat.companion.models):
+        out.say(f"{window_words(window)}.")
     out.say(models_text(await asyncio.to_thread(all_models, chat.settings)))
 
 

@@ -10,7 +10,13 @@ from urllib.parse import urlsplit
 
 from construct.errors import UsageError
 from construct.llm.capable import FEWEST_PARAMETERS
-from construct.llm.servers.asking import asker, at_once, owned_by
+from construct.llm.network import LOOPBACK
+from construct.llm.servers.asking import (
+    CHOSEN_SERVER_SECONDS,
+    asker,
+    at_once,
+    owned_by,
+)
 from construct.llm.servers.llamacpp import LLAMACPP
 from construct.llm.servers.lmstudio import LMSTUDIO
 from construct.llm.servers.ollama import OLLAMA
@@ -19,10 +25,7 @@ from construct.llm.servers.types import Ask, FoundModel, ServerKind, models_name
 from construct.llm.servers.vllm import VLLM
 
 KINDS: tuple[ServerKind, ...] = (OLLAMA, LMSTUDIO, LLAMACPP, VLLM)
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _LOOK_FOR = "CONSTRUCT_LOOK_FOR"
-_CHOSEN_SERVER_SECONDS = 2.0
-"""Seconds to wait for a server that the user has chosen, which may be far away."""
 
 
 def look(environ: Mapping[str, str] = os.environ) -> list[FoundModel]:
@@ -46,7 +49,7 @@ def kind_of(source: str) -> ServerKind:
 
 def describe(base_url: str, name: str, headers: Mapping[str, str]) -> FoundModel | None:
     """Return what a server that the user has chosen says about one model, or None."""
-    ask = asker(base_url, headers, _CHOSEN_SERVER_SECONDS)
+    ask = asker(base_url, headers, CHOSEN_SERVER_SECONDS)
     kind = _kind_at(ask)
     if kind.describe is not None:
         return kind.describe(ask, base_url, name)
@@ -55,7 +58,7 @@ def describe(base_url: str, name: str, headers: Mapping[str, str]) -> FoundModel
 
 def list_models(base_url: str, headers: Mapping[str, str]) -> list[FoundModel]:
     """Return the models of a server that the user has chosen, in the server's order."""
-    ask = asker(base_url, headers, _CHOSEN_SERVER_SECONDS)
+    ask = asker(base_url, headers, CHOSEN_SERVER_SECONDS)
     return _kind_at(ask).find(ask, base_url) or []
 
 

@@ -22,6 +22,8 @@ T = TypeVar("T")
 
 PATIENCE = 0.3
 """Time limit for one answer, in seconds."""
+CHOSEN_SERVER_SECONDS = 2.0
+"""Time limit for one answer of a server that the user has chosen, which may be far away."""
 _MAX_BYTES = 1 << 20
 """Longer answers are ignored."""
 

@@ -1,19 +1,22 @@
 """Any other server that speaks the Messages API: OpenRouter, LiteLLM, a proxy."""
 
+from dataclasses import replace
+
 from construct.llm.servers.asking import entries, listed_models
 from construct.llm.servers.types import SERVER, Ask, FoundModel, ServerKind
+from construct.llm.servers.windows import window_in
 
 
 def find(ask: Ask, base_url: str) -> list[FoundModel] | None:
     """Return the server's models, or None if it has no list of models.
 
-    Lists in Anthropic's and OpenRouter's formats give the context windows too.
+    Many lists, Anthropic's and OpenRouter's among them, give the context windows too.
     """
     answer = ask("/v1/models")
     if entries(answer, "data") is None:
         return None
-    windows = ("max_model_len", "max_input_tokens", "context_length")
-    return listed_models(answer, base_url, SERVER, *windows)
+    models = listed_models(answer, base_url, SERVER)
+    return [replace(model, context_window=window_in(answer, model.name)) for model in models]
 
 
 OTHER = ServerKind(

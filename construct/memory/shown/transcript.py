@@ -46,6 +46,12 @@ def turns(messages: Sequence[Message]) -> list[list[Message]]:
     return grouped
 
 
+def last_asked(messages: Sequence[Message]) -> list[Message]:
+    """Return the user's last message and the replies to it; empty if there is none."""
+    grouped = turns(messages)
+    return grouped[-1] if grouped and grouped[-1][0].role == Role.USER else []
+
+
 def last_unanswered(messages: Sequence[Message]) -> list[Message]:
     """Return the user's last message without a complete reply, and its partial replies.
 
