@@ -20,6 +20,8 @@ from tests.memory.builders import Life
 from tests.support.fake_api import FakeApi, Reply, faults
 from tests.support.talks import LOW, facts, talking
 
+pytestmark = pytest.mark.both_protocols
+
 
 def call(name: str, **given: object) -> Reply:
     """Return a reply that calls a tool."""
