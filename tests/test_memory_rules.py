@@ -17,13 +17,14 @@ from construct.memory.learning.observer_call import fitting_wishes, system_promp
 from construct.prompts import prompt
 from construct.store import cycles
 from construct.store.database import transaction
-from construct.store.forbidden import count_left_out, set_rules_file
+from construct.store.forbidden import count_left_out
 from construct.store.observations import kept_on_request
 from construct.text import one_line
 from construct.user_rules import EXAMPLE, Rules, parse_rules, read_rules
 from tests.memory.builders import Life
 from tests.memory.cycles.scripted import observes, writes
 from tests.memory.graph.drawing import Graph, ScriptedModel, answer
+from tests.support.database import use_rules
 from tests.support.fake_api import FakeApi
 from tests.support.fake_faults import http
 from tests.support.program import Program
@@ -59,7 +60,7 @@ def rules(tmp_path: Path) -> Path:
 def life(tmp_path: Path, rules: Path) -> Iterator[Life]:
     """A life whose memory keeps to those rules."""
     life = Life(tmp_path)
-    set_rules_file(life.db, rules)
+    use_rules(life.db, rules)
     yield life
     life.db.close()
 
@@ -241,7 +242,7 @@ def test_the_reflector(life: Life) -> None:
 async def test_the_graph(tmp_path: Path, rules: Path) -> None:
     """A relation with a forbidden predicate, end or alias is not drawn."""
     graph = Graph(tmp_path)
-    set_rules_file(graph.db, rules)
+    use_rules(graph.db, rules)
     await graph.draw(
         answer(
             "User | has | Salary | P1", "User | sees | Dr. Meier | P1", "User | owns | Boat | P1"

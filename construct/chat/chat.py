@@ -26,7 +26,7 @@ from construct.operations.context import Context, window_of
 from construct.operations.conversations import enter
 from construct.operations.opening import Opening
 from construct.operations.reminders import take_for_chat
-from construct.operations.setup import LOCAL_SERVERS, all_models
+from construct.operations.setup import LOCAL_SERVERS, all_models, own_server
 from construct.operations.status import Meters, meters
 from construct.pasted import Span
 from construct.references import Reference
@@ -239,7 +239,7 @@ class Chat:
         before = self.companion.models
         found = await asyncio.to_thread(all_models, self.settings)
         named = next(iter(models_named(found, name)), None)
-        own = self.settings.base_url  # the server that gets the user's key
+        own = own_server(self.settings)
         if named is not None and named.source in LOCAL_SERVERS and named.server != own:
             chosen = before.with_found(named)
         else:  # in a thread: a server may be asked for the model's window

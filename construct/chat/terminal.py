@@ -13,7 +13,16 @@ from construct.chat.screen import Screen
 from construct.clock import Clock
 from construct.errors import ConstructError, UsageError
 from construct.store.records import Message
-from construct.talk.events import Delta, Event, Retrying, Storing, ToolCalled, TurnResult, Waiting
+from construct.talk.events import (
+    Delta,
+    Event,
+    Retrying,
+    Storing,
+    Thinking,
+    ToolCalled,
+    TurnResult,
+    Waiting,
+)
 from construct.tasks import stop
 from construct.text import one_line, printable
 from construct.views.console import to_ansi
@@ -190,6 +199,8 @@ class ScreenReply:
                 self._final += self._stream.feed(text)
                 live.wait("")
                 self._draw_soon()
+            case Thinking() if live.status != "thinking":
+                live.wait("thinking")
             case Waiting():
                 live.wait("the memory is catching up")
             case Storing():

@@ -2,14 +2,18 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from construct.cli.options import Force, Json, Output, environment, examples, in_range
 from construct.cli.progress import interruptible, progress_bar
 from construct.cli.streams import complain, print_json, say
-from construct.errors import ExitStatus, UsageError
+from construct.errors import ConstructError, ExitStatus, UsageError
+
+if TYPE_CHECKING:
+    from construct.operations.context import Context
+    from construct.operations.learning import ObservePlan
 
 transfer = typer.Typer()
 
@@ -145,6 +149,9 @@ def import_(
     own: Annotated[
         bool, typer.Option("--own", help="Pasted text and notes are your own words.")
     ] = False,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="Take the facts of memory lists as notes.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Bring in conversations, notes and memories from files.
@@ -184,14 +191,28 @@ def import_(
         options = operations.import_options(ctx, date, is_own_text=own)
         with interruptible(lambda: left_off_text(count_unsearched(ctx), started)):
             imported = operations.import_files(ctx, paths, options, progress, announce)
+        if accept:
+            imported = operations.accept_listed(ctx, imported)
+        plan = _plan_to_learn(ctx) if imported.is_unobserved and not as_json else None
     if as_json:
         print_json(import_json(imported))
     else:
         say(imported_text(imported))
-        for note in imported_notes(imported):
+        for note in imported_notes(imported, plan):
             complain(note)
     if not imported.report.has_added and not imported.report.known:
         raise typer.Exit(ExitStatus.FAILED)
+
+
+def _plan_to_learn(ctx: "Context") -> "ObservePlan | None":
+    """Return what `construct observe` would do; None if no model can be had."""
+    from construct.llm.providers import choose_models
+    from construct.operations.learning import plan_observe
+
+    try:
+        return plan_observe(ctx, choose_models(ctx.settings).worker)
+    except ConstructError:
+        return None
 
 
 def _target(output: Path | None) -> Path | None:

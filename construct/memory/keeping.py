@@ -5,9 +5,10 @@ every scope. The user's own rests on no message; the model's rests on the user's
 """
 
 import sqlite3
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
+from typing import NamedTuple
 
 from construct.clock import Clock, to_text
 from construct.errors import ConstructError, UsageError
@@ -21,6 +22,7 @@ from construct.memory.shown.date_marks import read_label
 from construct.memory.shown.lines import NoteFields, line_tokens, note_columns
 from construct.store import cycles, note_links, observations
 from construct.store.forbidden import is_forbidden
+from construct.store.questions import ListedFact
 from construct.store.records import Message, Observation
 from construct.text import one_line, storable
 from construct.vocabulary import Origin, Priority, Stance
@@ -42,13 +44,21 @@ def keep_for_user(
     another one is replaced by theirs, and stays a plan if it was one. Runs in the
     caller's transaction. Raises UsageError for content without a word.
     """
-    note = _note(content, clock)
+    note = _note(content, clock.today())
     same = _equal_note(db, note)
     if same is None:
         return _insert(db, note, category, Origin.USER, None, clock)
     if same.origin == Origin.USER and same.kept:
         return same
     return observations.observation(db, take_over(db, same, note, _one_line(category), clock))
+
+
+class ModelNote(NamedTuple):
+    """What came of the main model's wish to keep something."""
+
+    note: Observation
+    is_new: bool
+    """False if an active note said the same already."""
 
 
 def keep_for_model(
@@ -58,19 +68,20 @@ def keep_for_model(
     said: Message | None,
     clock: Clock,
     stance: Stance = Stance.STATED,
-) -> Observation:
-    """Store a note that the main model asked for and return it.
+) -> ModelNote:
+    """Store a note that the main model asked for, unless an active one says the same.
 
-    `said` is the user's newest message, which it rests on. `stance`: quoted if the words
-    may be those of a text from outside. If an active note already says the same, that one
-    is returned. Runs in the caller's transaction. Raises UsageError for content without a
-    word, ConstructError if the user's rules forbid it.
+    `said` is the user's newest message, which it rests on. Runs in the caller's
+    transaction. Raises UsageError for content without a word, ConstructError if the user's
+    rules forbid it.
     """
-    note = _note(content, clock, stance)
+    note = replace(_note(content, clock.today()), stance=stance)
     if is_forbidden(db, note.content, category):
         raise ConstructError("The user's own rules forbid keeping that: nothing was stored.")
     same = _equal_note(db, note)
-    return same or _insert(db, note, category, Origin.ASSISTANT, said, clock)
+    if same is not None:
+        return ModelNote(same, is_new=False)
+    return ModelNote(_insert(db, note, category, Origin.ASSISTANT, said, clock), is_new=True)
 
 
 def keep_reminder(
@@ -90,7 +101,8 @@ def keep_reminder(
     wants to keep what the user's rules forbid.
     """
     note = replace(
-        _note(content, clock, stance),
+        _note(content, clock.today()),
+        stance=stance,
         referenced_date=moment.date().isoformat(),
         referenced_time=f"{moment:%H:%M}",
         remind_at=moment.isoformat(" ", "minutes"),
@@ -104,16 +116,45 @@ def keep_reminder(
     return _insert(db, note, None, origin, said, clock)
 
 
-def _note(content: str, clock: Clock, stance: Stance = Stance.STATED) -> NoteFields:
+def keep_listed(db: sqlite3.Connection, facts: Sequence[ListedFact], clock: Clock) -> list[int]:
+    """Store facts of another program's list as notes, by one edit, and return their ids.
+
+    They are stated, and dated by the list. One that an active note already says, or that
+    the user's rules forbid, is left out. Runs in the caller's transaction.
+    """
+    now = to_text(clock.now())
+    cycle_id = 0
+    made: list[int] = []
+    for fact in facts:
+        noted_on = date.fromisoformat(fact.noted_on) if fact.noted_on else clock.today()
+        note = replace(_note(fact.text, noted_on), priority=Priority.MEDIUM)
+        if is_forbidden(db, note.content) or _equal_note(db, note) is not None:
+            continue
+        cycle_id = cycle_id or cycles.insert_edit(db, None, now)
+        row = {
+            **note_columns(note),
+            "origin": Origin.IMPORT,
+            "kept": 1,
+            "cycle_id": cycle_id,
+            "token_count": line_tokens(note),
+            "created_at": now,
+            "committed_at": now,
+        }
+        observation_id = observations.insert_observation(db, row)
+        assert observation_id is not None  # asked above whether a rule forbids it
+        made.append(observation_id)
+    return made
+
+
+def _note(content: str, today: date) -> NoteFields:
     text = one_line(storable(content))
     if not words(text):
         raise UsageError("A memory needs at least one word.")
-    today = clock.today()
     day = referenced_date(text, today)
     return NoteFields(
         content=text,
         priority=Priority.HIGH,
-        stance=stance,
+        stance=Stance.STATED,
         observation_date=today.isoformat(),
         referenced_date=day.isoformat() if day else None,
     )

@@ -10,7 +10,7 @@ from construct.errors import ConstructError
 from construct.llm.types import Tool, ToolResult, ToolUse
 from construct.memory import reading_tools
 from construct.memory.config import MemoryConfig
-from construct.memory.keeping import keep_for_model, keep_reminder
+from construct.memory.keeping import ModelNote, keep_for_model, keep_reminder
 from construct.memory.lookup import Rights
 from construct.memory.reading_tools import Found, tool
 from construct.memory.shown.date_marks import read_moment
@@ -114,6 +114,8 @@ class ToolBox:
     """
     keep_items: Callable[[Iterable[ContextItem]], None] = lambda _: None
     """Called with the memory items that a tool returned."""
+    on_kept: Callable[[str], None] = lambda _: None
+    """Called with one line for the user about what was kept."""
 
     async def use(self, call: ToolUse) -> ToolResult:
         """Run one call. Errors become a result that the model can act on."""
@@ -139,12 +141,19 @@ class ToolBox:
                 content, category = arguments.get("content"), arguments.get("category")
                 text, note_category = _as_text(content), _as_text(category or "")
                 is_own = await self._is_users_own(text)
-                return await self.store.call(self._remember, text, note_category, is_own)
+                kept = await self.store.call(self._remember, text, note_category, is_own)
+                line = f"{kept.note.id}: {kept.note.content}"
+                if not kept.is_new:
+                    return f"Already noted as {line}"
+                self.on_kept(f"Kept as {line}")
+                return f"Kept as {line}" + _stance_note(kept.note)
             case "remind":
                 text = _as_text(arguments.get("text"))
                 moment = self._moment(_as_text(arguments.get("when")))
                 is_own = await self._is_users_own(f"{text} ({moment:%Y-%m-%d %H:%M})")
-                return await self.store.call(self._remind, text, moment, is_own)
+                note = await self.store.call(self._remind, text, moment, is_own)
+                self.on_kept(_reminder_line(note))
+                return _reminder_line(note) + _stance_note(note)
             case "forget" if self.forget is not None:
                 return await self.forget(int(arguments["id"]))
             case "forget":
@@ -163,23 +172,21 @@ class ToolBox:
             return True
         return self.accept is not None and await self.accept(note)
 
-    def _remember(self, db: sqlite3.Connection, content: str, category: str, is_own: bool) -> str:
+    def _remember(
+        self, db: sqlite3.Connection, content: str, category: str, is_own: bool
+    ) -> ModelNote:
         stance = Stance.STATED if is_own else Stance.QUOTED
         with transaction(db):
             said = self._newest_of_user(db)
-            kept = keep_for_model(db, content, category, said, self.config.clock, stance)
-        return f"Kept as {kept.id}: {kept.content}" + _stance_note(kept)
+            return keep_for_model(db, content, category, said, self.config.clock, stance)
 
-    def _remind(self, db: sqlite3.Connection, text: str, moment: datetime, is_own: bool) -> str:
-        stance = Stance.PLANNED if is_own else Stance.QUOTED
+    def _remind(
+        self, db: sqlite3.Connection, text: str, moment: datetime, is_own: bool
+    ) -> Observation:
+        stance, clock = Stance.PLANNED if is_own else Stance.QUOTED, self.config.clock
         with transaction(db):
             said = self._newest_of_user(db)
-            kept = keep_reminder(
-                db, text, moment, Origin.ASSISTANT, said, self.config.clock, stance
-            )
-        if kept.stance == Stance.QUOTED:
-            return f"Kept as {kept.id}, without a reminder: {kept.content}" + _stance_note(kept)
-        return f"Will remind of {kept.id} at {kept.remind_at}: {kept.content}"
+            return keep_reminder(db, text, moment, Origin.ASSISTANT, said, clock, stance)
 
     def _moment(self, when: str) -> datetime:
         """Return when to remind, by the clock on the wall. Raises ValueError."""
@@ -196,6 +203,12 @@ class ToolBox:
         answering = [messages.get_message(db, i) for i in sorted(self.answering)]
         said = [m for m in answering if m.role == Role.USER]
         return said[-1] if said else None
+
+
+def _reminder_line(kept: Observation) -> str:
+    if kept.stance == Stance.QUOTED:
+        return f"Kept as {kept.id}, without a reminder: {kept.content}"
+    return f"Will remind of {kept.id} at {kept.remind_at}: {kept.content}"
 
 
 def _stance_note(kept: Observation) -> str:

@@ -1,15 +1,17 @@
 """Import conversations from a file; export everything, an attachment or a page to one."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from construct.clock import to_text
 from construct.errors import UsageError
 from construct.operations.context import Context
 from construct.store.attachments import attachment_data, get_attachment
 from construct.store.backlog import count_unobserved
+from construct.store.database import transaction
 from construct.store.output_file import (
     explaining,
     refuse_database,
@@ -17,11 +19,11 @@ from construct.store.output_file import (
     text_file,
     write_bytes,
 )
+from construct.store.questions import answer, listed_facts
 from construct.store.transfer.exporting import FORMATS, write_export
 from construct.store.transfer.foreign_values import noon
 from construct.store.transfer.foreign_writer import ImportOptions
-from construct.store.transfer.importing import FORGOTTEN, STORING, FoundFiles, ImportReport
-from construct.store.transfer.importing import import_files as import_into
+from construct.store.transfer.import_report import FORGOTTEN, STORING, FoundFiles, ImportReport
 
 if TYPE_CHECKING:
     from construct.attachments import Attachment
@@ -41,6 +43,10 @@ class Imported:
     report: ImportReport
     is_unobserved: bool
     """Whether `construct observe` would learn from imported messages."""
+    accepted: int = 0
+    """How many facts of memory lists became notes."""
+    waiting: int = 0
+    """How many facts of these memory lists wait for the user's decision."""
 
 
 def export(
@@ -105,14 +111,30 @@ def import_files(
     `announce` is called with what was found before it is read, `progress` with what is being
     done, how much is done, and the total. Raises UsageError if one is the database itself.
     """
+    # Every format is loaded with it, which a chat that starts need not wait for.
+    from construct.store.transfer.importing import import_files as import_into
+
     database = ctx.settings.db
     for path in paths:
         if path.exists() and database.exists() and path.samefile(database):
             raise UsageError(f"{path} is the database itself. There is nothing to import from it.")
     report = import_into(ctx.db, paths, ctx.clock, progress, options, announce)
-    return Imported(
-        report, ctx.settings.learns and bool(report.messages and count_unobserved(ctx.db))
-    )
+    is_unobserved = ctx.settings.learns and bool(report.messages and count_unobserved(ctx.db))
+    waiting = len(listed_facts(ctx.db, report.listed))
+    return Imported(report, is_unobserved, waiting=waiting)
+
+
+def accept_listed(ctx: Context, imported: Imported) -> Imported:
+    """Take the facts of imported memory lists as notes, where the user has not decided yet."""
+    from construct.memory.keeping import keep_listed  # not needed when a chat starts
+
+    with transaction(ctx.db):
+        waiting = listed_facts(ctx.db, imported.report.listed)
+        made = keep_listed(ctx.db, waiting, ctx.clock)
+        now = to_text(ctx.clock.now())
+        for fact in waiting:
+            answer(ctx.db, fact.question_id, "keep", now)
+    return replace(imported, accepted=len(made), waiting=0)
 
 
 def import_options(ctx: Context, date_text: str | None, *, is_own_text: bool) -> ImportOptions:

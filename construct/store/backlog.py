@@ -73,13 +73,13 @@ class Backlog:
 
 
 def backlogs(db: sqlite3.Connection, since: str = "") -> list[Backlog]:
-    """Return the conversations with unobserved imported messages, oldest first.
+    """Return the conversations with unobserved imported messages, newest first.
 
     Those whose last unobserved message is older than `since`, a stored time, are left out.
     """
     rows = db.execute(
         f"""{_WAITING} SELECT conversation_id, count(*), sum(token_count) FROM waiting
-            GROUP BY 1 HAVING max(created_at) >= :since ORDER BY min(created_at), 1""",
+            GROUP BY 1 HAVING max(created_at) >= :since ORDER BY max(created_at) DESC, 1""",
         {"from": 0, "to": LAST, "since": since},
     )
     return [Backlog(*row) for row in rows]

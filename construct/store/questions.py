@@ -6,6 +6,7 @@ observation at once, a message as soon as it has left the window. Then the user 
 once whether to forget it for good.
 """
 
+import json
 import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -28,6 +29,26 @@ class ForgetRequest(NamedTuple):
     observation_id: int | None
     message_id: int | None
     words: str
+
+
+class ListedFact(NamedTuple):
+    """A fact of a memory list that the user has not decided on."""
+
+    question_id: int
+    text: str
+    noted_on: str | None
+    """The day on which it was noted, if the list says it."""
+
+
+def listed_facts(db: sqlite3.Connection, uids: Iterable[str]) -> list[ListedFact]:
+    """Return the facts of these questions that the user has not decided on, in their order."""
+    rows = db.execute(
+        """SELECT q.id, text, noted_on FROM json_each(?) AS named
+           JOIN questions AS q ON q.uid = named.value
+           WHERE kind = 'list' AND answered_at IS NULL AND text IS NOT NULL ORDER BY named.key""",
+        (json.dumps(list(uids)),),
+    )
+    return [ListedFact(*row) for row in rows]
 
 
 def add_forget(

@@ -56,14 +56,18 @@ def observe_plan_view(plan: ObservePlan) -> str:
     messages = counted(plan.messages, "imported message")
     conversations = counted(len(plan.backlogs), "conversation")
     tokens = counted(sum(waiting.tokens for waiting in plan.backlogs), "token")
-    how = "without a model, at no cost"
-    if plan.model is not None:
-        how = f"with {plan.model}, in about {counted(plan.estimate.calls, 'call')}"
-    cost = expected_cost(plan.estimate.usd)
     return (
         f"Not observed yet: {messages} in {conversations}, about {tokens}.\n"
-        f"{'It' if plan.messages == 1 else 'They'} would be read {how}{cost}."
+        f"{'It' if plan.messages == 1 else 'They'} would be read {how_observed(plan)}."
     )
+
+
+def how_observed(plan: ObservePlan) -> str:
+    """Return the end of a sentence: with which model, in how many calls, and at what cost."""
+    if plan.model is None:
+        return f"without a model, at no cost{expected_cost(plan.estimate.usd)}"
+    calls = counted(plan.estimate.calls, "call")
+    return f"with {plan.model}, in about {calls}{expected_cost(plan.estimate.usd)}"
 
 
 def observed_view(done: Observed, since: str | None = None) -> str:

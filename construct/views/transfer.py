@@ -3,12 +3,16 @@
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from construct.operations.learning import ObservePlan
 from construct.operations.transfer import FORGOTTEN, STORING, FoundFiles, Imported
 from construct.program import in_shell
+from construct.views.learning import how_observed
 from construct.views.words import counted
 
 _REFUSED_SHOWN = 10
 """How many of the conversations that could not be read are named on the screen."""
+_FIRST_STEP_USD = 0.50
+"""What a first step of learning may cost, where all of it costs more."""
 _UNITS = ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB"))
 
 
@@ -51,20 +55,47 @@ def imported_text(imported: Imported) -> str:
         parts.append(f"{messages} into conversations that were already here")
     if report.observations:
         parts.append(counted(report.observations, "observation"))
+    if report.proposals:
+        parts.append(f"{counted(report.proposals, 'fact')} of a memory list")
     return f"Imported {', '.join(parts)}.{known}{without}"
 
 
-def imported_notes(imported: Imported) -> Iterator[str]:
-    """Yield what the user should know or do after an import."""
+def imported_notes(imported: Imported, plan: ObservePlan | None) -> Iterator[str]:
+    """Yield what the user should know or do after an import.
+
+    `plan` is what `construct observe` would do; None if that is not known.
+    """
     report = imported.report
     for one in report.refused[:_REFUSED_SHOWN]:
         yield f"Not imported: {one.conversation}: {one.why}."
     if (more := len(report.refused) - _REFUSED_SHOWN) > 0:
         yield f"Not imported: {more:,} more. --json lists them all."
     if imported.is_unobserved:
-        yield f"The imported messages can be searched now. {in_shell('observe')} learns from them."
+        yield "The imported messages can be searched now. " + _how_to_learn(plan)
+    if imported.accepted:
+        yield f"{counted(imported.accepted, 'fact')} became notes: see {in_shell('memory list')}."
+    if imported.waiting:
+        wait = "waits" if imported.waiting == 1 else "wait"
+        yield (
+            f"{counted(imported.waiting, 'fact')} of memory lists {wait} for your decision in"
+            f" {in_shell('review')}. The same import with --accept takes them all as notes."
+        )
     if report.warning:
         yield report.warning
+
+
+def _how_to_learn(plan: ObservePlan | None) -> str:
+    """Return how to have Construct learn from what was imported, and at what cost."""
+    learns = f"{in_shell('observe')} learns from them"
+    if plan is None or not plan.backlogs:
+        return f"{learns}."
+    steps = ""
+    if plan.estimate.usd is not None and plan.estimate.usd > _FIRST_STEP_USD:
+        steps = f" {in_shell(f'observe --budget {_FIRST_STEP_USD:.2f}')} is a first step."
+    return (
+        f"{learns}, newest first: {counted(plan.messages, 'message')} {how_observed(plan)}. "
+        f"You can stop it at any time and go on later.{steps}"
+    )
 
 
 def import_json(imported: Imported) -> dict[str, Any]:
@@ -75,6 +106,8 @@ def import_json(imported: Imported) -> dict[str, Any]:
         "conversations": report.conversations,
         "messages": report.messages,
         "observations": report.observations,
+        "proposals": report.proposals,
+        "accepted": imported.accepted,
         "known": report.known,
         "left_out": [{"what": one.what, "count": one.count} for one in report.left_out],
         "refused": [{"conversation": one.conversation, "why": one.why} for one in report.refused],

@@ -76,7 +76,7 @@ def test_imported_talk_is_learned(past: Program, api: FakeApi) -> None:
 
 def test_what_is_taken_back_can_be_learned_again(past: Program) -> None:
     """Undoing says how, also after the user has talked on in an imported conversation."""
-    assert past.run("ask", "--conversation", "1", "I like it there.").returncode == 0
+    assert past.run("ask", "--conversation", "2", "I like it there.").returncode == 0
     past.run("observe", "--yes")
     past.run("undo", "--yes")
     said = past.run("undo", "--yes").stdout
@@ -267,10 +267,10 @@ def test_what_the_budget_does_not_pay_for_is_left(
 def test_what_another_process_observes_is_left_to_it(past: Program, api: FakeApi) -> None:
     """Nothing is counted as observed that is not."""
     with closing(open_database(past.db)) as db:
-        cycles.start_cycle(db, "observer", 1, "2026-03-10T12:00:00+00:00", span=(1, 6))
+        cycles.start_cycle(db, "observer", 2, "2026-03-10T12:00:00+00:00", span=(7, 12))
     done = past.json("observe", "--yes")
     assert (done["messages"], done["messages_left"]) == (0, 12)
-    assert "conversation 1 is being observed" in done["stopped"]
+    assert "conversation 2 is being observed" in done["stopped"]
     assert not api.of("observer")
 
 

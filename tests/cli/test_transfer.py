@@ -367,3 +367,52 @@ def test_a_newer_database_needs_a_newer_program(lived: Program) -> None:
         db.execute("PRAGMA user_version = 999")
     done = lived.run("--db", str(lived.folder / "x.db"), "import", "newer.db")
     assert (done.returncode, "Update Construct, then import it again" in done.stderr) == (1, True)
+
+
+def test_a_memory_list_waits_or_is_taken(program: Program, tmp_path: Path) -> None:
+    """With --accept its facts become notes by one edit, which can be undone."""
+    (tmp_path / "memories.txt").write_text("Has a boat called Tern.\nIs allergic to walnuts.\n")
+    said = program.run("import", "memories.txt")
+    assert said.stdout == "Imported 2 facts of a memory list.\n"
+    assert "2 facts of memory lists wait for your decision" in said.stderr
+    assert program.json("memory", "list") == []
+    taken = program.json("import", "memories.txt", "--accept")
+    assert (taken["proposals"], taken["accepted"], taken["known"]) == (0, 2, 2)
+    notes = program.json("memory", "list")
+    assert {(one["text"], one["origin"], one["stance"], one["state"]) for one in notes} == {
+        ("Has a boat called Tern.", "import", "stated", "active"),
+        ("Is allergic to walnuts.", "import", "stated", "active"),
+    }
+    assert program.json("import", "memories.txt", "--accept")["accepted"] == 0
+    assert program.json("doctor")["ok"] is True
+    assert program.run("undo", "--yes").returncode == 0
+    assert program.json("memory", "list") == []
+
+
+def test_several_paths_and_a_date(program: Program, tmp_path: Path) -> None:
+    """What was found is said before; what has no date gets that of --date."""
+    (tmp_path / "Notes").mkdir()
+    (tmp_path / "Notes" / "Boat.md").write_text("My boat is called Tern.")
+    (tmp_path / "a.jsonl").write_text(text(LINE))
+    done = program.run("import", "Notes", "a.jsonl", "--date", "2025-05-04", "--own")
+    assert done.stderr.startswith("Found ")
+    assert "Markdown notes (1 file), JSONL of messages (1 file)" in done.stderr
+    found = program.json("memory", "search", "Tern")
+    assert [one["date"][:10] for one in found] == ["2025-05-04"]
+    assert program.run("import", "a.jsonl", "--date", "soon").returncode == 2
+    nowhere = program.run("import", "a.jsonl", "nowhere.json")
+    assert (nowhere.returncode, "nowhere.json cannot be read" in nowhere.stderr) == (1, True)
+
+
+def test_json_names_what_was_refused(program: Program, tmp_path: Path) -> None:
+    """The exit status is 1 only if nothing at all came in or was known."""
+    talk = {"uuid": "a", "name": "Boat", "chat_messages": [{"sender": "human", "text": "Tern"}]}
+    dated = talk | {"uuid": "b", "created_at": "2026-01-01T10:00:00Z"}
+    (tmp_path / "c.json").write_text(json.dumps([talk, dated, dated | {"chat_messages": 7}]))
+    report = program.json("import", "c.json")
+    assert {key: report[key] for key in ("conversations", "messages", "known", "left_out")} == {
+        "conversations": 1, "messages": 1, "known": 0, "left_out": [],
+    }  # fmt: skip
+    assert [one["conversation"] for one in report["refused"]] == ["“Boat”", "“Boat”"]
+    (tmp_path / "c.json").write_text(json.dumps([talk]))
+    assert program.run("import", "c.json").returncode == 1

@@ -9,11 +9,11 @@ import pytest
 from construct.errors import ConstructError
 from construct.memory.keeping import keep_reminder
 from construct.store.database import transaction
-from construct.store.forbidden import set_rules_file
 from construct.store.observations import all_observations
 from construct.store.reminders import reminding_notes
 from construct.vocabulary import Origin
 from tests.memory.builders import Life, stated
+from tests.support.database import use_rules
 from tests.support.fake_api import FakeApi, Reply
 from tests.support.talks import Talk, talking
 
@@ -158,7 +158,7 @@ def test_what_the_rules_keep_out(life: Life, tmp_path: Path) -> None:
     """A forbidden label is left out, and its note is kept; the model's reminder is refused."""
     rules = tmp_path / "memory-rules.md"
     rules.write_text("never: salary\n")
-    set_rules_file(life.db, rules)
+    use_rules(life.db, rules)
     here = life.talk()
     said = life.exchange(here, "On 3 March I see my boss.")
     note = replace(stated("User sees the boss", [said.id]), label="Salary talk")

@@ -13,7 +13,8 @@ import pytest
 from construct.clock import Clock
 from construct.store.in_thread import Store
 from construct.store.sql import scalar
-from construct.store.transfer.importing import STORING, import_file
+from construct.store.transfer.import_report import STORING
+from construct.store.transfer.importing import import_file
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
 MESSAGES = "SELECT count(*) FROM messages"

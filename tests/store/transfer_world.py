@@ -16,7 +16,8 @@ import pytest
 from construct.clock import Clock, from_text, to_text
 from construct.errors import ConstructError, ExitStatus
 from construct.store.attachments import digest
-from construct.store.transfer.importing import ImportReport, import_file
+from construct.store.transfer.import_report import ImportReport
+from construct.store.transfer.importing import import_file
 from construct.store.transfer.jsonl import export_jsonl
 
 START = "2026-03-01T09:00:00.000000+00:00"

@@ -16,6 +16,7 @@ from construct.operations.context import Context
 from construct.operations.cost_report import cost_report
 from construct.operations.doctor import check_files, check_models
 from construct.operations.doors import door_calls
+from construct.operations.learning import plan_observe
 from construct.operations.search import count_unsearched
 from construct.operations.transfer import FORMATS
 from construct.text import shorten
@@ -69,7 +70,10 @@ async def import_file(chat: Chat, out: Output, argument: str) -> None:
     except CancelledError:
         out.notice(left_off_text(await chat.run(count_unsearched), started))
         raise
-    out.say("\n".join([imported_text(imported), *imported_notes(imported)]))
+    plan = None
+    if imported.is_unobserved:
+        plan = await chat.run(plan_observe, chat.companion.models.worker)
+    out.say("\n".join([imported_text(imported), *imported_notes(imported, plan)]))
 
 
 @group.command("/report FILE", "memory as a web page", example="/report ~/memory.html")

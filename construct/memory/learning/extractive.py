@@ -76,7 +76,7 @@ def extract(messages: Sequence[Message], clock: Clock) -> Extraction:
     for message in _spoken_as_oneself(messages):
         found = _scored_observations(message, message.written(clock).date())
         kept = sorted(found, key=lambda pair: -pair[0])[:_MAX_PER_MESSAGE]
-        for score, observation in filter(kept.__contains__, found):
+        for score, observation in [pair for pair in found if pair in kept]:
             key = observation.content.casefold(), observation.observation_date
             if key in by_sentence:
                 sources = dict.fromkeys((*by_sentence[key][1].sources, message.id))

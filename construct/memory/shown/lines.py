@@ -270,7 +270,7 @@ def _read_note(
     content = one_line(storable(unescape(" / ".join([first, *marks.others]))))
     if not content or not anchors:
         return None
-    observation_date, when = head[3] or head[2], marks.when
+    observation_date, when, label = head[3] or head[2], marks.when, marks.label
     faults = [f"“{part}” is not a mark" for part in marks.others]
     if when and contradicts(content, when.day, observation_date):
         faults.append(f"it names another day than “for {when.day}”")
@@ -283,7 +283,7 @@ def _read_note(
         referenced_date=when.day if when else None,
         referenced_time=when.time if when else None,
         recurs=when.recurs if when else None,
-        label=marks.label if marks.label and says_no_more(marks.label, content) else None,
+        label=label if label and says_no_more(label, content) else None,
         remind_at=marks.remind_at,
         anchors=anchors,
         replaces=tuple(dict.fromkeys(marks.replaces))[:MAX_REPLACED],

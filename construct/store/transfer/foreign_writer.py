@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from construct.clock import from_text
+from construct.clock import Clock, from_text, to_text
+from construct.store.forbidden import is_forbidden
 from construct.store.messages import message_tokens
-from construct.store.sql import ID_LIST, column, insert, scalar
+from construct.store.sql import ID_LIST, column, exists, insert, scalar
 from construct.store.transfer.foreign import (
     ForeignConversation,
     ForeignMemory,
@@ -24,13 +25,14 @@ from construct.store.transfer.foreign import (
     stable_uid,
 )
 from construct.text import is_blank, storable
-from construct.vocabulary import Role
+from construct.vocabulary import QuestionKind, Role
 
 _MESSAGES_AT_ONCE = 500
 """Messages added at once, since a hand-made conversation may be larger than memory."""
 _BETWEEN_PARTS = "\n\n"
 _THINKING = re.compile(r"\A\s*<(think|thinking)>.*?(?:</\1>|\Z)", re.DOTALL)
 """Thinking at the beginning of a reply; one that does not end is all thinking."""
+_ABOUT_USER = re.compile(r"^(?:the )?user(?:'s)?\s+")
 _NO_DATE = "nothing in it has a date; --date gives it one"
 
 
@@ -67,13 +69,16 @@ class ForeignWriter:
     they are older than what it already has, they become a new conversation.
     """
 
-    def __init__(self, db: sqlite3.Connection, options: ImportOptions) -> None:
+    def __init__(self, db: sqlite3.Connection, options: ImportOptions, clock: Clock) -> None:
         self.known = 0
-        """Number of messages skipped."""
+        """Number of messages and facts skipped."""
+        self.listed: dict[str, None] = {}
+        """The uids of the questions about facts that were found, in their order."""
         self.left_out: Counter[str] = Counter()
         self.refused: list[Refused] = []
         self._db = db
         self._options = options
+        self._clock = clock
         self._conversations = 0
         self._newest: dict[str, str] = {}
         """The time of the newest message added, by the conversation's uid."""
@@ -85,7 +90,7 @@ class ForeignWriter:
                 self._conversations += 1
                 self._add_conversation(found)
             case ForeignMemory():
-                self.left_out["memories"] += 1
+                self._add_memory(found)
             case LeftOut():
                 self.left_out[found.what] += found.count
             case Refused():
@@ -113,6 +118,29 @@ class ForeignWriter:
         if is_empty:
             self.left_out["conversations without messages"] += 1
 
+    def _add_memory(self, memory: ForeignMemory) -> None:
+        """Add a fact as a question to the user. The same fact is asked about once."""
+        uid = stable_uid("memory", _fact_key(memory.text))
+        if uid in self.listed:
+            return
+        if is_forbidden(self._db, memory.text):
+            self.left_out["facts that your rules forbid"] += 1
+            return
+        self.listed[uid] = None
+        if exists(self._db, "main.questions WHERE uid = ?", (uid,)):
+            self.known += 1
+            return
+        noted_at = memory.noted_at or self._options.default_date
+        row = {
+            "uid": uid,
+            "kind": QuestionKind.LIST,
+            "text": storable(memory.text),
+            "noted_on": self._clock.day(noted_at.at).isoformat() if noted_at else None,
+            "source": memory.source,
+            "created_at": to_text(self._clock.now()),
+        }
+        insert(self._db, "scratch.questions", row)
+
     def _rows(self, messages: Iterable[ForeignMessage]) -> Iterator[_Row]:
         """Yield the messages that have words, and count what is left out of all of them."""
         for message in messages:
@@ -121,14 +149,17 @@ class ForeignWriter:
                 parts = tuple(_without_thinking(parts))
             self.left_out.update(part.left_out for part in parts if part.left_out)
             content, pasted = joined(parts)
+            if self._options.is_own_text or message.role is not Role.USER:
+                pasted = ()
             if content:
                 yield _Row(message.uid, message.role, content, pasted, message.said_at)
 
     def _insert(self, conversation_id: int, rows: Iterable[tuple[_Row, Moment]]) -> None:
         self._db.executemany(
             """INSERT INTO scratch.messages
-                   (uid, conversation_id, role, content, archived, token_count, created_at)
-               VALUES (?, ?, ?, ?, 1, ?, ?)""",
+                   (uid, conversation_id, role, content, archived, token_count, created_at,
+                    utc_offset, pasted)
+               VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?)""",
             [
                 (
                     row.uid,
@@ -137,6 +168,8 @@ class ForeignWriter:
                     row.content,
                     message_tokens(row.content),
                     said_at.at,
+                    said_at.utc_offset,
+                    json.dumps(row.pasted) if row.pasted else None,
                 )
                 for row, said_at in rows
             ],
@@ -181,6 +214,11 @@ class ForeignWriter:
                   (SELECT id FROM main.conversations WHERE uid = ?) ORDER BY id DESC LIMIT 1"""
         newest = self._newest.get(conversation_uid)
         return newest or scalar(self._db, stored, (conversation_uid,))
+
+
+def _fact_key(text: str) -> str:
+    """Return a key that is equal for facts that two programs, or one twice, wrote alike."""
+    return _ABOUT_USER.sub("", " ".join(text.casefold().split())).rstrip(" .")
 
 
 def joined(parts: Iterable[Part]) -> tuple[str, tuple[tuple[int, int], ...]]:

@@ -10,7 +10,6 @@ from dataclasses import replace
 from construct.store.transfer.checks import flag, one_of, text, time
 from construct.store.transfer.format import KINDS, Field, Kind, optional_field, reference
 
-LAST_VERSION = 2
 NEXT_STEP = "m013_one_kind_of_note"
 """The migration that follows the schema of the databases that those exports were made from."""
 

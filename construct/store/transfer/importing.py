@@ -11,7 +11,7 @@ which takes longest, goes on later if it is interrupted.
 
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,60 +29,28 @@ from construct.store.transfer.foreign import Format, LeftOut, Refused
 from construct.store.transfer.foreign_file import Lines, OpenFile, Shape
 from construct.store.transfer.foreign_writer import ForeignWriter, ImportOptions
 from construct.store.transfer.format import KINDS
-from construct.store.transfer.format_before import LAST_VERSION
 from construct.store.transfer.formats import FORMATS
+from construct.store.transfer.import_report import (
+    FORGOTTEN,
+    INDEXING,
+    OWN,
+    READING,
+    STORING,
+    Announce,
+    FoundFiles,
+    ImportReport,
+    Progress,
+)
 from construct.store.transfer.jsonl import COUNTED, VERSION, records
 from construct.store.transfer.merge import Merged, merge
-from construct.store.transfer.older_exports import read_older_export
 from construct.store.transfer.refused import RefusedError, unknown_format
 from construct.store.transfer.sources import SourceFile, Sources
 from construct.text import one_line, shorten
 
-Announce = Callable[["FoundFiles"], None]
-"""Called with what was found, before it is read."""
-Progress = Callable[[str, int, int], None]
-"""Called with the step, how much of it is done, and the total (0 if unknown)."""
-READING, STORING, INDEXING = "Reading", "Storing", "Indexing"
-OWN = "Construct"
 _UPDATE = "Update Construct, then import it again"
-FORGOTTEN = "forgotten or deleted here"
 _OTHER_FILES = "other files"
 _LARGE_BYTES = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class FoundFiles:
-    """What an import is going to read: how many files of each format, and their size."""
-
-    formats: tuple[tuple[str, int], ...]
-    size: int
-    is_obvious: bool
-    """Whether it is one small file, which need not be told to whoever named it."""
-
-
-@dataclass(frozen=True, slots=True)
-class ImportReport:
-    """What an import added."""
-
-    formats: tuple[str, ...] = ()
-    conversations: int = 0
-    messages: int = 0
-    observations: int = 0
-    known: int = 0
-    """Messages (of Construct's own exports: rows) that were already known."""
-    left_out: tuple[LeftOut, ...] = ()
-    refused: tuple[Refused, ...] = ()
-    warning: str | None = None
-
-    @property
-    def is_own(self) -> bool:
-        """Whether everything comes from an export of Construct's."""
-        return self.formats == (OWN,)
-
-    @property
-    def has_added(self) -> bool:
-        """Whether anything new came in."""
-        return bool(self.conversations or self.messages or self.observations)
+"""From which size on what was found is told even if it is one file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +79,7 @@ class _Tally:
     errors: list[tuple[str, RefusedError]] = field(default_factory=list)
     """Files of which nothing could be read."""
     warning: str | None = None
+    listed: list[str] = field(default_factory=list)
 
     def report(self, formats: Iterable[str]) -> ImportReport:
         """Return what the import added. Raises ConstructError if all of it failed."""
@@ -125,6 +94,8 @@ class _Tally:
             conversations=self.added["conversation"],
             messages=self.added["message"],
             observations=self.added["observation"],
+            proposals=self.added["question"],
+            listed=tuple(self.listed),
             known=self.known,
             left_out=tuple(LeftOut(what, n) for what, n in self.left_out.most_common() if n),
             refused=tuple(self.refused),
@@ -208,7 +179,7 @@ def _import(
     if not files and tally.errors:
         raise _refusal(*tally.errors[0])
     if not files:
-        raise unknown_format([source.file_name for source in sources.files])
+        raise unknown_format([source.file_name for source in sources.files] + sources.unread)
     total = sum(file.source.size for file in files)
     counts = Counter(file.name for file in files)
     is_obvious = len(sources.files) == 1 and files[0].source.is_named and total < _LARGE_BYTES
@@ -303,7 +274,7 @@ def _import_foreign(
 ) -> None:
     with scratch.attached(db):
         with scratch.filling(db):
-            writer = ForeignWriter(db, options)
+            writer = ForeignWriter(db, options, clock)
             for file in files:
                 _read_foreign(file, clock, reading, writer, tally)
                 reading.before += file.source.size
@@ -313,6 +284,7 @@ def _import_foreign(
     tally.left_out.update(writer.left_out)
     tally.left_out[FORGOTTEN] += merged.left_out["message"]
     tally.refused.extend(writer.refused)
+    tally.listed.extend(writer.listed)
 
 
 def _read_foreign(
@@ -386,7 +358,7 @@ def _read_lines(db: sqlite3.Connection, numbered: Lines) -> str | None:
         raise RefusedError("line 1", '"version" must be a whole number')
     if version > VERSION:
         raise RefusedError("line 1", "it was written by a newer Construct", _UPDATE)
-    if version <= LAST_VERSION:
+    if version < VERSION:
         return _read_older_lines(db, version, head, numbered)
     lines = ExportLines(db, "scratch", KINDS)
     for line_number, record in numbered:
@@ -398,6 +370,8 @@ def _read_lines(db: sqlite3.Connection, numbered: Lines) -> str | None:
 def _read_older_lines(
     db: sqlite3.Connection, version: int, head: Mapping[str, Any], numbered: Lines
 ) -> str | None:
+    from construct.store.transfer.older_exports import read_older_export  # loads all migrations
+
     # The copy is a temporary file without a name, so it never outlives this process.
     with closing(sqlite3.connect("", isolation_level=None)) as copy:
         lines = read_older_export(copy, version, numbered)

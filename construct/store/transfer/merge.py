@@ -238,6 +238,10 @@ def _is_complete(table: str) -> str:
 _NEW_OBSERVERS = f"""main.cycles AS y WHERE y.kind = 'observer' AND y.status = 'succeeded'
     AND y.id IN ({_new("cycles")}) AND y.conversation_id NOT IN ({_new("conversations")})"""
 """SQL: the new observer cycles over conversations that are not new."""
+_UNDONE_SINCE = """SELECT h.conversation_id FROM main.cycles AS h
+    JOIN scratch.cycles_mapped AS s ON s.id = h.id
+    WHERE h.kind = 'observer' AND h.status = 'reverted' AND s.status = 'succeeded'"""
+"""SQL: the conversations in which an observer cycle was undone here that counts in the file."""
 _WITHHELD = (("observations", "observation_id"), ("messages", "message_id"))
 """The tables with a flag `withheld`, and the column of an item that names their rows."""
 _ASKED = """scratch.questions_mapped AS f
@@ -344,15 +348,19 @@ def _raise_watermarks(db: sqlite3.Connection) -> set[int]:
     """Raise watermarks to those in the file, and return the conversations concerned.
 
     The watermarks of a known conversation without a new observer cycle are raised at most
-    to its `observed` watermark.
+    to its `observed` watermark; not at all if the file is from before something was undone
+    in it here.
     """
     unlimited = set(column(db, _new("conversations")))
     unlimited.update(column(db, f"SELECT y.conversation_id FROM {_NEW_OBSERVERS}"))
+    outdated = set(column(db, _UNDONE_SINCE)) - unlimited
     raised: set[int] = set()
     marks = db.execute(
         "SELECT * FROM scratch.watermarks_mapped WHERE conversation_id IS NOT NULL"
     ).fetchall()
     for conversation_id, name, message_id, updated_at in marks:
+        if conversation_id in outdated:
+            continue
         current = asdict(get_watermarks(db, conversation_id))
         limit = LAST if conversation_id in unlimited else current["observed"]
         target = min(message_id, limit)

@@ -33,4 +33,6 @@ def unknown_format(names: list[str]) -> RefusedError:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     known = ", ".join(["Construct's own", *(one.name for one in FORMATS)])
     why = f"it is in no format that can be imported (seen: {seen}{more})"
+    if any(name.lower().endswith((".html", ".htm")) for name in names):
+        return RefusedError("", why, "Of a web page, export the JSON instead: Takeout offers both")
     return RefusedError("", why, f"The formats are {known}")

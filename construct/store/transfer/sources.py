@@ -90,6 +90,8 @@ class Sources:
     def __init__(self, database: Path | None) -> None:
         """Find no file of this database, which may be in a folder that is named."""
         self.files: list[SourceFile] = []
+        self.unread: list[str] = []
+        """The names of files that are of no kind that can be read."""
         self.refused: list[Refused] = []
         """Archives in folders or archives that could not be opened."""
         self._left_out: Counter[str] = Counter()
@@ -219,6 +221,7 @@ class Sources:
         if ending == ".zip" or ending in _READABLE:
             return True
         self._left_out[f"{ending} files"] += 1
+        self.unread.append(path.name)
         return False
 
     def _add(self, file: SourceFile) -> None:

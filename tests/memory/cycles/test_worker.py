@@ -67,6 +67,7 @@ async def observed_once(t: Talk) -> None:
     assert not await store.call(cycles.running)
 
 
+@pytest.mark.both_protocols
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
 async def test_an_observer_that_fails_loses_nothing(
     tmp_path: Path, api: FakeApi, fault: faults.Fault
@@ -199,6 +200,7 @@ async def test_pending_becomes_committed_when_the_window_is_full(
         }
 
 
+@pytest.mark.both_protocols
 async def test_a_huge_message_is_observed_too(tmp_path: Path, api: FakeApi) -> None:
     """One message larger than a batch is read in parts, in one cycle."""
     words = " ".join(f"Word{i} is number {i}." for i in range(6000))
@@ -287,6 +289,7 @@ async def test_cancelled_work_is_abandoned_and_due_again(tmp_path: Path, api: Fa
         await observed_once(t)
 
 
+@pytest.mark.both_protocols
 async def test_the_calls_of_cancelled_work_are_booked_all_the_same(
     tmp_path: Path, api: FakeApi
 ) -> None:
@@ -302,6 +305,7 @@ async def test_the_calls_of_cancelled_work_are_booked_all_the_same(
         ]
 
 
+@pytest.mark.both_protocols
 async def test_an_answer_that_was_cut_short_is_booked(tmp_path: Path, api: FakeApi) -> None:
     """The tokens that the server has counted by then are paid for."""
     api.enqueue("observer", Reply("! a\n" * 200, chunk_delay=0.05))
@@ -400,6 +404,7 @@ async def test_a_title_by_rule_does_for_a_talk_without_one(tmp_path: Path, api: 
         assert before.title == after.title == "My sister Rosa lives in Porto."
 
 
+@pytest.mark.both_protocols
 async def test_every_worker_call_is_booked_by_purpose(tmp_path: Path, api: FakeApi) -> None:
     """The usage table has a row for each call, with the cycle that made it."""
     async with talking(tmp_path, api, **LOW) as t:

@@ -82,7 +82,7 @@ def test_labels(text: str, label: str | None) -> None:
 def test_a_label_says_no_more_than_its_fact(label: str, is_kept: bool) -> None:
     """A name or number that the fact lacks was checked by nobody."""
     line = f"- 2026-03-01 M1 User sees the dentist Dr Moura at 9:30 | as {label}"
-    (read,) = read_notes([line], "M", {"M1"})[0]
+    ((read,), _) = read_notes([line], "M", {"M1"})
     assert read.label == (label if is_kept else None)
 
 
@@ -113,7 +113,7 @@ def test_what_is_written_is_read(
         referenced_time=time, recurs=recurs, label=label, remind_at=remind_at
     )
     sign, date, rest = plain_line(note).split(" ", 2)
-    (read,) = read_notes([f"{sign} {date} M1 {rest}"], "M", {"M1"})[0]
+    ((read,), _) = read_notes([f"{sign} {date} M1 {rest}"], "M", {"M1"})
     assert (read.referenced_date, read.referenced_time, read.recurs) == (day, time, recurs)
     assert (read.label, read.remind_at) == (label, remind_at)
 
@@ -124,7 +124,7 @@ def test_the_first_of_several_counts() -> None:
         "- 2026-03-01 M1 User sings | for 31 days | for 2026-03-05 | for 2026-03-06 | as Choir "
         "| as Songs | remind 2026-03-05 | remind 2026-03-05 08:00"
     )
-    (read,) = read_notes([line], "M", {"M1"})[0]
+    ((read,), _) = read_notes([line], "M", {"M1"})
     assert replace(read, anchors=()).content == "User sings"
     assert (read.referenced_date, read.label, read.remind_at) == (
         "2026-03-05", "Choir", "2026-03-05 08:00",

@@ -12,9 +12,13 @@ from typing import Any
 import pytest
 
 from construct.clock import Clock
+from construct.errors import ConstructError
 from construct.store.invariants import violations
+from construct.store.transfer import sources
+from construct.store.transfer.foreign import Moment
 from construct.store.transfer.foreign_writer import ImportOptions
-from construct.store.transfer.importing import ImportReport, import_files
+from construct.store.transfer.import_report import ImportReport
+from construct.store.transfer.importing import import_files
 from tests.store.transfer_world import exported
 from tests.support.database import new_database
 
@@ -50,7 +54,8 @@ def bring_paths(
     assert violations(db) == []
     before = exported(db)
     again = import_files(db, paths, Clock(zone=UTC), options=options)
-    assert (again.messages, again.known) == (0, report.messages + report.known)
+    found = report.messages + report.proposals + report.known
+    assert (again.messages, again.proposals, again.known) == (0, 0, found)
     assert exported(db) == before
     return report
 
@@ -192,8 +197,6 @@ def test_what_has_no_date_is_named_or_dated(db: sqlite3.Connection, tmp_path: Pa
     report = bring(db, tmp_path, "conversations.json", [undated])
     (refused,) = report.refused
     assert (refused.conversation, "--date" in refused.why) == ("“Talk”", True)
-    from construct.store.transfer.foreign import Moment
-
     bring(db, tmp_path, "conversations.json", [undated], ImportOptions(Moment(NOON)))
     assert times(db) == ["2026-01-01T12:00:00"]
 
@@ -240,6 +243,120 @@ def test_claude_attachments_and_blocks(db: sqlite3.Connection, tmp_path: Path) -
         "files": 2, "images": 1, "thinking": 1, "search results": 1, "tool calls": 1,
         "parts of the kind hologram": 1,
     }  # fmt: skip
+
+
+def test_claude_of_2024(db: sqlite3.Connection, tmp_path: Path) -> None:
+    """Early exports have artifacts and thinking in the text, and stand-ins for tool calls."""
+    text = (
+        "<antThinking>Worth an artifact.</antThinking>\n\nHere it is:\n"
+        '<antArtifact identifier="a" title="Poem">\nRoses\n</antArtifact>\nEnjoy.'
+    )
+    stand_in = "```\nThis block is not supported on your current device yet.\n```\n\nDone."
+    talk = claude(
+        turn("assistant", text=text, content=[]), turn("assistant", text=stand_in, content=[])
+    )
+    report = bring(db, tmp_path, "conversations.json", [talk])
+    assert said(db) == [
+        ("assistant", "Here it is:\n\n[artifact: Poem]\n\nRoses\n\nEnjoy."),
+        ("assistant", "Done."),
+    ]
+    assert left_out(report) == {"thinking": 1, "parts not exported": 1}
+
+
+def marked(db: sqlite3.Connection) -> list[tuple[str, list[str]]]:
+    """Return each message with the parts of it that count as pasted."""
+    rows = db.execute("SELECT content, pasted FROM messages ORDER BY id").fetchall()
+    return [(text, [text[a:b] for a, b in json.loads(spans or "[]")]) for text, spans in rows]
+
+
+def test_what_was_pasted_is_marked(db: sqlite3.Connection, tmp_path: Path) -> None:
+    """It is not the user's own words, unless they say so with --own."""
+    attached = [{"file_name": "", "extracted_content": "Ärger\U0001f600"},
+                {"file_name": "a.txt", "extracted_content": "Rent 900"}]  # fmt: skip
+    talk = claude(turn("human", {"type": "text", "text": "What is it?"}, attachments=attached),
+                  turn("assistant", {"type": "text", "text": "A lease."}))  # fmt: skip
+    bring(db, tmp_path, "c.json", [talk])
+    text = "Ärger\U0001f600\n\n[file: a.txt]\n\nRent 900\n\nWhat is it?"
+    assert marked(db) == [(text, ["Ärger\U0001f600", "Rent 900"]), ("A lease.", [])]
+    other = new_database(tmp_path / "b.db")
+    bring(other, tmp_path, "c.json", [talk], ImportOptions(is_own_text=True))
+    assert marked(other) == [(text, []), ("A lease.", [])]
+
+
+@pytest.mark.parametrize(
+    ("at", "offset"),
+    [("2026-01-01T20:00:00+08:00", 480), ("2026-01-01T06:30:00-05:30", -330),
+     ("2026-01-01T12:00:00+00:00", None), ("2026-01-01T12:00:00Z", None)],
+)  # fmt: skip
+def test_an_offset_is_kept(
+    db: sqlite3.Connection, tmp_path: Path, at: str, offset: int | None
+) -> None:
+    """It says where something was written; UTC says nothing of the place."""
+    bring(db, tmp_path, "c.json", [claude(turn("human", text="x", content=[], created_at=at))])
+    assert times(db) == ["2026-01-01T12:00:00"]
+    assert db.execute("SELECT utc_offset FROM messages").fetchone() == (offset,)
+
+
+def test_claude_projects(db: sqlite3.Connection, tmp_path: Path) -> None:
+    """Documents are texts that the user brought; instructions wait as a memory list does."""
+    project = {
+        "uuid": "p", "name": "Garden", "created_at": NOON, "prompt_template": "Use metric units.",
+        "docs": [{"uuid": "d", "filename": "plan.md", "content": "Tulips", "created_at": NOON}],
+    }  # fmt: skip
+    bring(db, tmp_path, "projects.json", [project])
+    assert (titles(db), marked(db)) == (["plan.md"], [("[file: plan.md]\n\nTulips", ["Tulips"])])
+    assert listed(db) == [("Use metric units.", "2026-01-01")]
+
+
+# Memory lists
+
+
+def listed(db: sqlite3.Connection) -> list[tuple[str, str | None]]:
+    """Return the facts that wait for the user, with the days on which they were noted."""
+    return db.execute("SELECT text, noted_on FROM questions WHERE kind = 'list'").fetchall()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "facts"),
+    [
+        ("memories.txt", "Has a boat.\n\n- Is allergic to nuts.\n2. Likes tea.\n\n## Work\n",
+         [("Has a boat.", None), ("Is allergic to nuts.", None), ("Likes tea.", None)]),
+        ("memory.md", "# Memory\n\n**Family**\n- [2025-01-15] - Has a sister.\n",
+         [("Has a sister.", "2025-01-15")]),
+        ("memories.json", [{"conversations_memory": "**Work**\nSails.\n\nRows.",
+                            "project_memories": {"p": "Builds a shed."}}],
+         [("Sails.", None), ("Rows.", None), ("Builds a shed.", None)]),
+        ("m.json", ["Has a boat.", "Has a boat"], [("Has a boat.", None)]),
+        ("m.json", {"memories": [{"content": "Sails.", "updated_at": "2025-06-01T08:00:00Z"}]},
+         [("Sails.", "2025-06-01")]),
+        ("m.jsonl", lines({"memory": "Sails.", "created_at": SECONDS}), [("Sails.", "2026-01-01")]),
+    ],
+)  # fmt: skip
+def test_memory_lists(
+    db: sqlite3.Connection, tmp_path: Path, name: str, content: object, facts: list[Any]
+) -> None:
+    """Each fact waits for the user's decision, once."""
+    report = bring(db, tmp_path, name, content)
+    assert listed(db) == facts
+    assert (report.proposals, len(report.listed)) == (len(facts), len(facts))
+
+
+def test_what_chatgpt_kept_waits_for_the_user(db: sqlite3.Connection, tmp_path: Path) -> None:
+    """What it wrote into its memory, and what the user told it to know; the same fact once."""
+    talk = chatgpt(
+        node("user", kind="user_editable_context", content={
+            "user_profile": "I keep bees", "user_instructions": "Answer briefly"}),
+        node("user", kind="model_editable_context", content={
+            "model_set_context": "1. [2025-01-15]. Has a sister.\n2. [2025-02-01]. Likes tea."}),
+        node("assistant", "User likes tea.", recipient="bio"),
+        node("assistant", "Noted."),
+    )  # fmt: skip
+    report = bring(db, tmp_path, "c.json", [talk])
+    assert listed(db) == [
+        ("I keep bees", "2026-01-01"), ("Answer briefly", "2026-01-01"),
+        ("Has a sister.", "2025-01-15"), ("Likes tea.", "2025-02-01"),
+    ]  # fmt: skip
+    assert (said(db), left_out(report)) == ([("assistant", "Noted.")], {})
 
 
 # Gemini
@@ -604,6 +721,35 @@ def test_folders_archives_and_several_paths(db: sqlite3.Connection, tmp_path: Pa
     assert left_out(report) == {
         "empty files": 1, "hidden files": 1, "other files": 2, ".html files": 1, "links": 1,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("limit", ["MAX_FILES", "MAX_BYTES"])
+@pytest.mark.parametrize("is_zipped", [True, False])
+def test_more_than_the_limits_is_refused(
+    db: sqlite3.Connection,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    limit: str,
+    is_zipped: bool,
+) -> None:
+    """Before anything is read."""
+    monkeypatch.setattr(sources, limit, 2)
+    (tmp_path / "many").mkdir()
+    for name in "abc":
+        (tmp_path / "many" / f"{name}.json").write_text("[]")
+    with zipfile.ZipFile(tmp_path / "many.zip", "w") as archive:
+        for name in "abc":
+            archive.writestr(f"{name}.json", "[]")
+    with pytest.raises(ConstructError, match=r"it has more than .*\nNothing was imported"):
+        bring_paths(db, [tmp_path / ("many.zip" if is_zipped else "many")])
+
+
+def test_a_web_page_is_named(db: sqlite3.Connection, tmp_path: Path) -> None:
+    """Google's Takeout writes one unless JSON is chosen."""
+    with zipfile.ZipFile(tmp_path / "takeout.zip", "w") as archive:
+        archive.writestr("Takeout/My Activity/Gemini Apps/MyActivity.html", "<html>")
+    with pytest.raises(ConstructError, match=r"seen: MyActivity.html.*\n.*JSON"):
+        bring_paths(db, [tmp_path / "takeout.zip"])
 
 
 def test_an_archive_too_deep_or_damaged_costs_only_itself(

@@ -241,3 +241,91 @@ CLAUDE = st.fixed_dictionaries(
 def test_any_conversations(empty: Path, talks: list[Any]) -> None:
     """Conversations with any JSON in any place are refused or come in sound."""
     survives(empty, json.dumps(talks))
+
+
+AT = "2026-03-01T09:00:00+02:00"
+SAMPLES: dict[str, list[Any]] = {
+    "deepseek": [
+        {"id": "a", "title": "T", "inserted_at": AT, "mapping": {
+            "1": {"parent": None, "message": {"inserted_at": AT, "files": [{"file_name": "f"}],
+                  "fragments": [{"type": "REQUEST", "content": "x"}]}},
+            "2": {"parent": "1", "message": {"content": "y", "reasoning_content": "z"}}}},
+    ],
+    "grok": [
+        {"conversation": {"id": "g", "title": "T", "create_time": AT, "leaf_response_id": "2"},
+         "responses": [{"response": {"_id": "1", "sender": "human", "message": "x",
+                        "create_time": {"$date": {"$numberLong": "1767268800000"}},
+                        "file_attachments": ["f"], "generated_image_urls": ["u"]}},
+                       {"response": {"_id": "2", "parent_response_id": "1", "message": "y"}}]},
+    ],
+    "gemini": [
+        {"header": "Gemini Apps", "title": "Prompted x", "time": AT, "titleUrl": "u",
+         "products": ["Gemini Apps"], "safeHtmlItem": [{"html": "<p>y</p>"}],
+         "attachedFiles": ["f.png"], "details": [{"name": "Request", "value": "v", "url": "u"}],
+         "subtitles": [{"name": "n", "url": "http://x"}]},
+    ],
+    "ai studio": [
+        {"createTime": AT, "systemInstruction": {"parts": [{"text": "s"}]}, "chunkedPrompt": {
+            "chunks": [{"text": "x", "role": "user"}, {"driveImage": {"id": "i"}, "role": "user"},
+                       {"parts": [{"text": "y", "thought": False}], "role": "model"}]}},
+    ],
+    "open webui": [
+        {"id": "o", "title": "T", "created_at": 1767268800, "chat": {"history": {
+            "currentId": "2", "messages": {
+                "1": {"id": "1", "parentId": None, "role": "user", "content": "x",
+                      "files": [{"type": "file", "file": {"data": {"content": "c"}}}]},
+                "2": {"id": "2", "parentId": "1", "role": "assistant",
+                      "content": [{"type": "text", "text": "y"}], "timestamp": 1767268801}}}}},
+    ],
+    "librechat": [
+        {"conversationId": "l", "title": "T", "exportAt": AT, "messages": [
+            {"messageId": "1", "text": "x", "isCreatedByUser": True, "createdAt": AT,
+             "files": [{"filename": "f"}],
+             "children": [{"messageId": "2", "content": [{"type": "text", "text": "y"}]}]}]},
+    ],
+    "claude code": [
+        {"sessionId": "s", "type": "user", "uuid": "1", "timestamp": AT,
+         "message": {"role": "user", "content": "x"}},
+        {"sessionId": "s", "type": "assistant", "uuid": "2", "isMeta": False,
+         "message": {"role": "assistant", "content": [{"type": "text", "text": "y"}]}},
+    ],
+    "llm": [
+        {"id": "1", "prompt": "x", "response": "y", "datetime_utc": AT, "duration_ms": 5,
+         "conversation_id": "c", "conversation_name": "T", "fragments": ["f"],
+         "attachments": [{"type": "image/png", "path": "p"}], "tool_calls": [{}]},
+    ],
+    "sillytavern": [
+        {"user_name": "A", "character_name": "B", "create_date": "2026-3-1 @9h 0m 0s 1ms"},
+        {"mes": "x", "is_user": True, "send_date": "March 1, 2026 9:00am",
+         "extra": {"image": "i", "file": {"name": "f"}, "media": [{}]}, "swipes": ["x", "y"]},
+    ],
+    "memories": [
+        {"conversations_memory": "**Work**\nSails.", "project_memories": {"p": "Rows."}},
+        {"memory": "Has a boat", "created_at": AT},
+        {"memories": ["Likes tea", {"text": "No nuts"}]},
+    ],
+}  # fmt: skip
+"""What each program writes, to be changed in one place."""
+
+
+def places_in(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield each container in a value with each of its keys."""
+    pairs = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, inner in list(pairs):
+        yield value, key
+        if isinstance(inner, dict | list):
+            yield from places_in(inner)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@settings(QUICK, max_examples=8)
+@given(data=st.data())
+def test_any_value_in_another_programs_file(empty: Path, name: str, data: st.DataObject) -> None:
+    """With values replaced in what a program writes, it is refused or comes in sound."""
+    items = json.loads(json.dumps(SAMPLES[name])) * 2
+    items = json.loads(json.dumps(items))
+    for _ in range(data.draw(st.integers(1, 3))):
+        container, key = data.draw(st.sampled_from(list(places_in(items))))
+        container[key] = data.draw(JSON)
+    survives(empty, json.dumps(items))
+    survives(empty, "\n".join(json.dumps(item) for item in items))

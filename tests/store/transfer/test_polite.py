@@ -18,7 +18,8 @@ from construct.store.backup import backup
 from construct.store.database import transaction
 from construct.store.invariants import index_violations
 from construct.store.transfer import scratch
-from construct.store.transfer.importing import INDEXING, READING, STORING, import_file
+from construct.store.transfer.import_report import INDEXING, READING, STORING
+from construct.store.transfer.importing import import_file
 from construct.store.transfer.scratch import attached
 from construct.views.transfer import left_off_text
 from tests.store.transfer_world import exported, message

@@ -3,16 +3,19 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable
+from datetime import UTC
 from pathlib import Path
 
 import pytest
 
 from construct.clock import Clock, from_text
 from construct.errors import ConstructError
+from construct.memory.undo import undo
 from construct.store.invariants import index_violations, violations
 from construct.store.transfer.exporting import write_export
 from construct.store.transfer.foreign import LeftOut
-from construct.store.transfer.importing import FORGOTTEN, import_file
+from construct.store.transfer.import_report import FORGOTTEN
+from construct.store.transfer.importing import import_file
 from construct.store.usage import Call, record_private_usage
 from construct.tokens import Usage
 from tests.store.transfer_world import (
@@ -203,6 +206,29 @@ def test_an_older_export_changes_nothing(make: Make, tmp_path: Path) -> None:
     before = exported(a)
     assert bring(a, tmp_path, text).known == 48
     assert exported(a) == before
+
+
+def test_an_older_export_after_undo_moves_no_watermark(make: Make, tmp_path: Path) -> None:
+    """What it says of a conversation was taken back since; what else is new comes in."""
+    a, b = make("a"), make("b")
+    w = World(a)
+    talk = w.conversation()
+    said = w.say(talk, "one", "two", "three", "four")
+    w.observe(talk, said, "fact")
+    text = exported(a)
+    undo(a, Clock(fixed=from_text(w.tick()), zone=UTC))
+    w.observe(talk, said, "fact, read again", commit=False)
+    assert violations(a) == []
+    before = exported(a)
+    assert bring(a, tmp_path, text).has_added is False
+    assert exported(a) == before
+    wb = World(b, "b")
+    bring(b, tmp_path, text)
+    wb.now = w.now
+    wb.observe(wb.conversation("New"), wb.say(2, "five", "six"), "other fact")
+    report = bring(a, tmp_path, exported(b))
+    assert (report.conversations, report.messages, report.observations) == (1, 2, 1)
+    assert set(before.splitlines()[1:]) <= set(exported(a).splitlines())
 
 
 def test_both_went_on_one_after_the_other(make: Make, tmp_path: Path) -> None:

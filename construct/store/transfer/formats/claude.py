@@ -1,5 +1,6 @@
 """Claude's exports: a list of messages for each conversation, which may form a tree."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,6 +29,7 @@ from construct.store.transfer.formats.memory_list import facts
 from construct.vocabulary import Role
 
 _MEMORY = "Claude's memory"
+_PROJECT = "the instructions of a project in Claude"
 _ROLES = {"human": Role.USER, "user": Role.USER, "assistant": Role.ASSISTANT}
 _SILENT = {"token_budget", "flag"}
 """Blocks that say nothing."""
@@ -35,12 +37,17 @@ _THINKING = {"thinking", "redacted_thinking"}
 _RESULTS = {"web_search_tool_result", "knowledge"}
 _PASTES = {"", "paste.txt", "pasted.txt", "paste-2.txt"}
 """How Claude names a paste that the user did not name."""
+_EARLY_ARTIFACT = re.compile(r"<antArtifact\b([^>]*)>(.*?)</antArtifact>", re.DOTALL)
+_EARLY_THINKING = re.compile(r"<antThinking>.*?</antThinking>\s*", re.DOTALL)
+_TITLE = re.compile(r'title="([^"]*)"')
+_NOT_EXPORTED = re.compile(r"```\s*This block is not supported on your current device[^`]*```\s*")
 _IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".heic", ".svg")
 
 
 def looks_like(sample: Sample) -> bool:
-    """Return whether this is a conversation with a list of Claude's messages."""
-    return isinstance(sample.item, dict) and "chat_messages" in sample.item
+    """Return whether this is a conversation with a list of Claude's messages, or a project."""
+    item = mapping(sample.item)
+    return "chat_messages" in item or {"docs", "prompt_template"} <= item.keys()
 
 
 def conversations(file: ForeignFile) -> Iterator[Found]:
@@ -51,6 +58,9 @@ def conversations(file: ForeignFile) -> Iterator[Found]:
 def _conversation(item: Any) -> Iterator[Found]:
     if not isinstance(item, dict):
         raise UnreadableError("it is not a conversation")
+    if "docs" in item and "chat_messages" not in item:
+        yield from _project(item)
+        return
     listed = item.get("chat_messages")
     if listed is not None and not isinstance(listed, list):
         raise UnreadableError('"chat_messages" must be a list')
@@ -74,6 +84,19 @@ def _conversation(item: Any) -> Iterator[Found]:
         yield LeftOut("messages of other branches", len(said) - len(branch))
     dated = created_at or moment(item.get("updated_at"))
     yield ForeignConversation(stable_uid("claude", name), title(item.get("name")), messages, dated)
+
+
+def _project(item: Json) -> Iterator[Found]:
+    """Yield each document of a project as a conversation, and the project's instructions."""
+    dated = moment(item.get("updated_at")) or moment(item.get("created_at"))
+    yield from facts(string(item.get("prompt_template")), _PROJECT, dated)
+    for document in objects(item.get("docs")):
+        name = string(document.get("filename"))
+        uid = stable_uid("claude", string(item.get("uuid")), string(document.get("uuid")) or name)
+        parts = attached_text(name, string(document.get("content")))
+        said_at = moment(document.get("created_at")) or dated
+        message = ForeignMessage(stable_uid(uid, "document"), Role.USER, parts, said_at)
+        yield ForeignConversation(uid, title(name) or title(item.get("name")), [message])
 
 
 def _branch(item: Json, messages: list[Json]) -> list[Json]:
@@ -118,7 +141,7 @@ def _parts(message: Json) -> tuple[Part, ...]:
     for block in blocks:
         parts += _block(block)
     if not blocks:  # else `text` repeats them, with stand-ins for tool calls
-        parts.append(words(string(message.get("text"))))
+        parts += _written(string(message.get("text")))
     return tuple(parts)
 
 
@@ -141,7 +164,7 @@ def _block(block: Json) -> tuple[Part, ...]:
     if kind in _SILENT:
         return ()
     if kind in ("text", "voice_note"):
-        return (words(string(block.get("text"))),)
+        return tuple(_written(string(block.get("text"))))
     if kind in _THINKING:
         return (omitted("thinking"),)
     if kind == "tool_use":
@@ -159,6 +182,21 @@ def _block(block: Json) -> tuple[Part, ...]:
         return (file(name),)
     heading = mark(kind or "part", name, f"parts of the kind {kind}")
     return (heading, words(string(block.get("text"))))
+
+
+def _written(text: str) -> Iterator[Part]:
+    """Yield what was written, with the artifacts and thinking that stand in early exports."""
+    for tag, what in ((_EARLY_THINKING, "thinking"), (_NOT_EXPORTED, "parts not exported")):
+        text, count = tag.subn("", text)
+        yield from [omitted(what)] * count
+    end = 0
+    for artifact in _EARLY_ARTIFACT.finditer(text):
+        yield words(text[end : artifact.start()].strip())
+        name = _TITLE.search(artifact[1])
+        yield mark("artifact", name[1] if name else "")
+        yield words(artifact[2].strip("\n"))
+        end = artifact.end()
+    yield words(text[end:].lstrip() if end else text)
 
 
 def _tool_use(tool: str, given: Json) -> tuple[Part, ...]:

@@ -65,7 +65,7 @@ def _conversation(item: Any) -> Iterator[Found]:
         )
     if len(branch) < len(nodes):
         yield LeftOut("messages of other branches", len(nodes) - len(branch))
-    dated = moment(about.get("createdAt")) or moment(about.get("exportAt"))
+    dated = moment(about.get("createdAt"))  # `exportAt` says nothing of the conversation
     yield ForeignConversation(
         stable_uid("librechat", name), title(about.get("title")), messages, dated
     )
