@@ -170,10 +170,9 @@ class OpenFile:
                 return Shape.EMPTY
             if not start.startswith(_OPENINGS):
                 return Shape.TEXT
-            line, newline, _ = start.partition(b"\n")
-            if not newline:
-                line += file.readline(_MAX_LINE_BYTES)
-            return Shape.LINES if _is_line(line) else Shape.DOCUMENT
+            if b"\n" not in start:
+                return Shape.LINES if _is_followed_by_object(file) else Shape.DOCUMENT
+            return Shape.LINES if _is_line(start.partition(b"\n")[0]) else Shape.DOCUMENT
 
     def _good_lines(self) -> Iterator[Any]:
         """Yield the objects of the lines that can be read; the others go to `refused`."""
@@ -218,6 +217,13 @@ class OpenFile:
 def _content(raw: bytes) -> bytes:
     """Return bytes from the first that is not white space or a byte order mark."""
     return raw.lstrip(_SPACE).removeprefix(BOM_UTF8).lstrip(_SPACE)
+
+
+def _is_followed_by_object(file: IO[bytes]) -> bool:
+    """Return whether the line after this long one begins an object, as in JSONL."""
+    while (piece := file.readline(_FIRST_BYTES)) and not piece.endswith(b"\n"):
+        pass  # the rest of the line
+    return file.read(_FIRST_BYTES).lstrip(_SPACE).startswith(b"{")
 
 
 def _is_line(line: bytes) -> bool:
