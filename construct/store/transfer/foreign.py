@@ -139,8 +139,6 @@ class Format:
     """A format of another program's files."""
 
     name: str
-    how_to_get: str
-    """How a user gets such a file, as a sentence."""
     looks_like: Callable[[Sample], bool]
     conversations: Callable[[ForeignFile], Iterator[Found]]
 

@@ -227,9 +227,4 @@ def _kept(message: Json) -> Iterator[str]:
             yield string(given.get("control")) or string(given.get("replacement"))
 
 
-CLAUDE = Format(
-    "Claude",
-    "Settings, Privacy, Export data; the link to the ZIP comes by mail.",
-    looks_like,
-    conversations,
-)
+CLAUDE = Format("Claude", looks_like, conversations)

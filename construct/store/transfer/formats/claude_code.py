@@ -113,9 +113,4 @@ def _block(block: Json) -> Iterator[Part]:
         yield mark(kind or "part", left_out="other parts")
 
 
-CLAUDE_CODE = Format(
-    "Claude Code",
-    "The files in ~/.claude/projects, or that folder.",
-    looks_like,
-    conversations,
-)
+CLAUDE_CODE = Format("Claude Code", looks_like, conversations)

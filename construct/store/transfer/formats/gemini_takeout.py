@@ -150,9 +150,4 @@ def _beside(entry: Json) -> Iterator[Part]:
             yield omitted("search results")
 
 
-GEMINI_TAKEOUT = Format(
-    "Gemini (Takeout)",
-    "takeout.google.com: only My Activity, in it only Gemini Apps, and as format JSON.",
-    looks_like,
-    conversations,
-)
+GEMINI_TAKEOUT = Format("Gemini", looks_like, conversations)

@@ -124,9 +124,4 @@ def _said(text: str) -> Iterator[Part]:
     yield words(text[end:].strip() if end else text)
 
 
-GROK = Format(
-    "Grok",
-    "accounts.x.ai, Data, Download account data; the chats are in prod-grok-backend.json.",
-    looks_like,
-    conversations,
-)
+GROK = Format("Grok", looks_like, conversations)

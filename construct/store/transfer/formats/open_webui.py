@@ -103,9 +103,4 @@ def _parts(message: Json) -> Iterator[Part]:
         yield omitted("search results")
 
 
-OPEN_WEBUI = Format(
-    "Open WebUI",
-    "Settings, Data controls (earlier: Chats), Export chats.",
-    looks_like,
-    conversations,
-)
+OPEN_WEBUI = Format("Open WebUI", looks_like, conversations)
