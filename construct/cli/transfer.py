@@ -21,7 +21,7 @@ transfer = typer.Typer()
 _FILES = (
     "ChatGPT            Settings, Data controls, Export data",
     "Claude             Settings, Privacy, Export data",
-    "Gemini             takeout.google.com: My Activity, Gemini Apps, as JSON",
+    "Gemini             takeout.google.com: My Activity, only Gemini Apps",
     "Google AI Studio   its folder in Google Drive; without dates, so pass --date",
     "DeepSeek           Settings, Data, Export all chats",
     "Grok               accounts.x.ai: Data, Download account data",

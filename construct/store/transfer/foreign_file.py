@@ -1,5 +1,6 @@
 """Opens a file to import, in whatever form it is: a JSON document, lines, text or a database."""
 
+import codecs
 import json
 import sqlite3
 from codecs import BOM_UTF8
@@ -27,7 +28,9 @@ _FIRST_BYTES = 1 << 16
 """Bytes of the first line that are read at first."""
 _MAX_LINE_BYTES = 64 << 20
 _MAX_TEXT_BYTES = 20 << 20
-_SAMPLE_CHARACTERS = 20_000
+_SAMPLE_CHARACTERS = 400_000
+"""How much of a text is looked at; a web page begins with its styles."""
+_PIECE_CHARACTERS = 1 << 18
 _LINES_PER_REPORT = 500
 _SPACE = b" \t\r\n"
 _OPENINGS = (b"{", b"[")
@@ -118,6 +121,27 @@ class OpenFile:
             return raw.decode("utf-8-sig")
         except UnicodeDecodeError:
             raise RefusedError("", "it is not UTF-8", "Save it as UTF-8") from None
+
+    def pieces(self, separator: str) -> Iterator[str]:
+        """Yield the pieces of the text between separators, one at a time.
+
+        Raises RefusedError if one is too large, or not UTF-8.
+        """
+        text = ""
+        with self._stream() as file:
+            reader = codecs.getreader("utf-8")(file)
+            try:
+                while chunk := reader.read(_PIECE_CHARACTERS):
+                    *whole, text = (text + chunk).split(separator)
+                    yield from whole
+                    self._advance(file.tell())
+                    if len(text) > _MAX_TEXT_BYTES:
+                        raise RefusedError(
+                            "", f"an entry is larger than {_MAX_TEXT_BYTES >> 20} MB"
+                        )
+            except UnicodeDecodeError:
+                raise RefusedError("", "it is not UTF-8", "Save it as UTF-8") from None
+        yield text
 
     @property
     def tables(self) -> frozenset[str]:

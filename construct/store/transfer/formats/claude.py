@@ -40,7 +40,9 @@ _PASTES = {"", "paste.txt", "pasted.txt", "paste-2.txt"}
 _EARLY_ARTIFACT = re.compile(r"<antArtifact\b([^>]*)>(.*?)</antArtifact>", re.DOTALL)
 _EARLY_THINKING = re.compile(r"<antThinking>.*?</antThinking>\s*", re.DOTALL)
 _TITLE = re.compile(r'title="([^"]*)"')
-_NOT_EXPORTED = re.compile(r"```\s*This block is not supported on your current device[^`]*```\s*")
+_NOT_EXPORTED = re.compile(
+    r"```\s*(?:This block is not supported on|Viewing artifacts created via)[^`]*```\s*"
+)
 _IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".heic", ".svg")
 
 

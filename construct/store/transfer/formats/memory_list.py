@@ -104,4 +104,4 @@ def facts(
         yield ForeignMemory(line, source, dated_at)
 
 
-MEMORY_LIST = Format("memory lists", looks_like, conversations)
+MEMORY_LIST = Format("memory lists", looks_like, conversations, takes_any_text=True)
