@@ -63,7 +63,11 @@ class _Text(HTMLParser):
 
 def html_text(html: str) -> str:
     """Return the text of a piece of HTML."""
+    # The parser searches for the end of each tag up to the end of the text, and asserts that
+    # it sees no marked section.
+    end = html.rfind(">") + 1
+    tags = html[:end].replace("<![", "&lt;![")
     parser = _Text()
-    parser.feed(html.replace("<![", "&lt;!["))  # which the parser asserts not to see
+    parser.feed(tags + html[end:].replace("<", "&lt;"))
     parser.close()
     return "".join(parser.pieces).strip()
