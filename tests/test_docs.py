@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from construct.config import LOOK_FOR, load_settings
+from construct.store.transfer.formats import FORMATS
 from docs import reference
 from tests.support.fake_api import FakeApi
 from tests.support.program import Program
@@ -81,6 +82,14 @@ def test_every_command_and_each_of_its_options_has_a_help(path: tuple[str, ...])
     text = reference.help_of(path)
     assert max(map(len, text.splitlines())) <= 80
     assert "..." not in text.partition("\n")[2]
+
+
+@pytest.mark.parametrize("name", [one.name for one in FORMATS])
+def test_every_format_of_an_import_is_described(name: str) -> None:
+    """In the help and in the documentation, with how to get its files."""
+    help_text, page = reference.help_of(("import",)), (ROOT / "docs/files.md").read_text("utf-8")
+    assert f"\n    {name}  " in help_text
+    assert name.lower() in page.lower()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

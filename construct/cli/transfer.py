@@ -18,6 +18,26 @@ if TYPE_CHECKING:
 transfer = typer.Typer()
 
 
+_FILES = (
+    "ChatGPT            Settings, Data controls, Export data",
+    "Claude             Settings, Privacy, Export data",
+    "Gemini             takeout.google.com: My Activity, only Gemini Apps",
+    "Google AI Studio   its folder in Google Drive; without dates, so pass --date",
+    "DeepSeek           Settings, Data, Export all chats",
+    "Grok               accounts.x.ai: Data, Download account data",
+    "Open WebUI         Settings, Data controls, Export chats",
+    "LibreChat          the menu of a conversation, Export, JSON",
+    "Claude Code        the folder ~/.claude/projects",
+    "llm                the file that `llm logs path` names",
+    "SillyTavern        the folder data/default-user/chats",
+    "memory lists       a text file with a fact a line; Claude's memories.json",
+    "Markdown notes     a folder of them",
+    "JSONL of messages  a file that you write: see docs/files.md",
+    "Construct          `construct export`",
+)
+"""Each kind of file, and how a user gets it."""
+
+
 def _stopped(target: Path | None) -> str:
     return "Stopped. " + ("No file was written." if target else "The output is incomplete.")
 
@@ -134,7 +154,9 @@ def report(context: typer.Context, output: Output = None, force: Force = False) 
         "construct import backup.jsonl      an export from another machine",
         "construct import export.zip        ChatGPT's or Claude's, as it came",
         "construct import Notes --own       a folder of your own notes",
-    ),
+    )
+    + "\n\n"
+    + "\n".join(["\b", "How to get the files:", *(f"  {line}" for line in _FILES)]),
 )
 def import_(
     context: typer.Context,
@@ -155,11 +177,6 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Bring in conversations, notes and memories from files.
-
-    It reads exports and files of Construct, ChatGPT, Claude, DeepSeek, Grok, Gemini
-    (Takeout), Google AI Studio, Open WebUI, LibreChat, Claude Code, llm and
-    SillyTavern, JSONL of messages, memory lists and Markdown notes. docs/files.md says
-    how to get each of them.
 
     Every conversation that can be read comes in; the others are named, and what is left
     out is counted. A Construct export comes in completely or not at all, with what was

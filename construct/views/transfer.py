@@ -73,12 +73,13 @@ def imported_notes(imported: Imported, plan: ObservePlan | None) -> Iterator[str
     if imported.is_unobserved:
         yield "The imported messages can be searched now. " + _how_to_learn(plan)
     if imported.accepted:
-        yield f"{counted(imported.accepted, 'fact')} became notes: see {in_shell('memory list')}."
+        became = "became a note" if imported.accepted == 1 else "became notes"
+        yield f"{counted(imported.accepted, 'fact')} {became}: see {in_shell('memory list')}."
     if imported.waiting:
         wait = "waits" if imported.waiting == 1 else "wait"
         yield (
-            f"{counted(imported.waiting, 'fact')} of memory lists {wait} for your decision in"
-            f" {in_shell('review')}. The same import with --accept takes them all as notes."
+            f"{counted(imported.waiting, 'fact')} of memory lists {wait} for your decision."
+            " The same import with --accept takes them all as notes."
         )
     if report.warning:
         yield report.warning

@@ -130,6 +130,9 @@ class ForeignFile(Protocol):
     def text(self) -> str:
         """Return the file's text. Raises RefusedError."""
 
+    def pieces(self, separator: str) -> Iterator[str]:
+        """Yield the pieces of the text between separators. Raises RefusedError."""
+
     def rows(self, query: str) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query on an SQLite database."""
 
@@ -139,10 +142,10 @@ class Format:
     """A format of another program's files."""
 
     name: str
-    how_to_get: str
-    """How a user gets such a file, as a sentence."""
     looks_like: Callable[[Sample], bool]
     conversations: Callable[[ForeignFile], Iterator[Found]]
+    takes_any_text: bool = False
+    """Whether it takes texts that may lie beside another program's files, such as a README."""
 
 
 def stable_uid(*parts: object) -> str:

@@ -1,5 +1,6 @@
 """Opens a file to import, in whatever form it is: a JSON document, lines, text or a database."""
 
+import codecs
 import json
 import sqlite3
 from codecs import BOM_UTF8
@@ -27,7 +28,9 @@ _FIRST_BYTES = 1 << 16
 """Bytes of the first line that are read at first."""
 _MAX_LINE_BYTES = 64 << 20
 _MAX_TEXT_BYTES = 20 << 20
-_SAMPLE_CHARACTERS = 20_000
+_SAMPLE_CHARACTERS = 400_000
+"""How much of a text is looked at; a web page begins with its styles."""
+_PIECE_CHARACTERS = 1 << 18
 _LINES_PER_REPORT = 500
 _SPACE = b" \t\r\n"
 _OPENINGS = (b"{", b"[")
@@ -119,6 +122,27 @@ class OpenFile:
         except UnicodeDecodeError:
             raise RefusedError("", "it is not UTF-8", "Save it as UTF-8") from None
 
+    def pieces(self, separator: str) -> Iterator[str]:
+        """Yield the pieces of the text between separators, one at a time.
+
+        Raises RefusedError if one is too large, or not UTF-8.
+        """
+        text = ""
+        with self._stream() as file:
+            reader = codecs.getreader("utf-8")(file)
+            try:
+                while chunk := reader.read(_PIECE_CHARACTERS):
+                    *whole, text = (text + chunk).split(separator)
+                    yield from whole
+                    self._advance(file.tell())
+                    if len(text) > _MAX_TEXT_BYTES:
+                        raise RefusedError(
+                            "", f"an entry is larger than {_MAX_TEXT_BYTES >> 20} MB"
+                        )
+            except UnicodeDecodeError:
+                raise RefusedError("", "it is not UTF-8", "Save it as UTF-8") from None
+        yield text
+
     @property
     def tables(self) -> frozenset[str]:
         """The tables of an SQLite database; empty for another file."""
@@ -170,10 +194,9 @@ class OpenFile:
                 return Shape.EMPTY
             if not start.startswith(_OPENINGS):
                 return Shape.TEXT
-            line, newline, _ = start.partition(b"\n")
-            if not newline:
-                line += file.readline(_MAX_LINE_BYTES)
-            return Shape.LINES if _is_line(line) else Shape.DOCUMENT
+            if b"\n" not in start:
+                return Shape.LINES if _is_followed_by_object(file) else Shape.DOCUMENT
+            return Shape.LINES if _is_line(start.partition(b"\n")[0]) else Shape.DOCUMENT
 
     def _good_lines(self) -> Iterator[Any]:
         """Yield the objects of the lines that can be read; the others go to `refused`."""
@@ -218,6 +241,13 @@ class OpenFile:
 def _content(raw: bytes) -> bytes:
     """Return bytes from the first that is not white space or a byte order mark."""
     return raw.lstrip(_SPACE).removeprefix(BOM_UTF8).lstrip(_SPACE)
+
+
+def _is_followed_by_object(file: IO[bytes]) -> bool:
+    """Return whether the line after this long one begins an object, as in JSONL."""
+    while (piece := file.readline(_FIRST_BYTES)) and not piece.endswith(b"\n"):
+        pass  # the rest of the line
+    return file.read(_FIRST_BYTES).lstrip(_SPACE).startswith(b"{")
 
 
 def _is_line(line: bytes) -> bool:

@@ -41,7 +41,7 @@ def title(value: Any) -> str | None:
 def moment(value: Any, zone: tzinfo | None = UTC) -> Moment | None:
     """Return a time, or None if there is none or it cannot be read.
 
-    It may be ISO 8601, seconds (or milliseconds and less) since 1970, or MongoDB's `$date`.
+    It may be a date, ISO 8601, seconds (or milliseconds and less) since 1970, or MongoDB's `$date`.
     `zone` is that of a time without an offset; None means the system's.
     """
     if isinstance(value, dict):
@@ -52,6 +52,8 @@ def moment(value: Any, zone: tzinfo | None = UTC) -> Moment | None:
     with suppress(ValueError, OverflowError, OSError):
         if isinstance(value, int | float) and not isinstance(value, bool):
             return _since_1970(float(value))
+        if isinstance(value, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", value.strip()):
+            return noon(date.fromisoformat(value.strip()), zone)
         if isinstance(value, str) and re.fullmatch(r"[0-9TWZtz:.,+ -]{8,40}", value.strip()):
             return moment_of(datetime.fromisoformat(value.strip()), zone)
     return None

@@ -255,7 +255,8 @@ def _recognised(source: SourceFile, clock: Clock) -> _Recognised:
             return _Recognised(source, None, is_prose=False)
         for one in FORMATS:
             if one.looks_like(sample):
-                return _Recognised(source, one, is_prose=file.shape is Shape.TEXT)
+                is_prose = one.takes_any_text and file.is_text
+                return _Recognised(source, one, is_prose=is_prose)
     if is_empty:
         raise _UnknownError(RefusedError("", "it is empty", "Name another file"), "empty files")
     raise _UnknownError(unknown_format([source.file_name]), _OTHER_FILES)

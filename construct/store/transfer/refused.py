@@ -34,5 +34,7 @@ def unknown_format(names: list[str]) -> RefusedError:
     known = ", ".join(["Construct's own", *(one.name for one in FORMATS)])
     why = f"it is in no format that can be imported (seen: {seen}{more})"
     if any(name.lower().endswith((".html", ".htm")) for name in names):
-        return RefusedError("", why, "Of a web page, export the JSON instead: Takeout offers both")
+        return RefusedError(
+            "", why, "Of web pages only Gemini's activity is read: export JSON instead"
+        )
     return RefusedError("", why, f"The formats are {known}")

@@ -28,7 +28,19 @@ MAX_BYTES = 20 << 30
 MAX_LEVELS = 2
 """A ZIP in a ZIP is opened, a further one in that is not."""
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
-_READABLE = {".json", ".jsonl", ".ndjson", ".txt", ".md", ".markdown", ".db", ".sqlite", ""}
+_READABLE = {
+    ".json",
+    ".jsonl",
+    ".ndjson",
+    ".txt",
+    ".md",
+    ".markdown",
+    ".db",
+    ".sqlite",
+    ".html",
+    ".htm",
+    "",
+}
 """The endings of files in folders and archives that may be read; AI Studio's have none."""
 _LINKS, _HIDDEN = "links", "hidden files"
 _DAMAGE: tuple[type[Exception], ...] = (

@@ -17,6 +17,7 @@ from construct.store.invariants import violations
 from construct.store.transfer import sources
 from construct.store.transfer.foreign import Moment
 from construct.store.transfer.foreign_writer import ImportOptions
+from construct.store.transfer.formats import activity_page
 from construct.store.transfer.import_report import ImportReport
 from construct.store.transfer.importing import import_files
 from tests.store.transfer_world import exported
@@ -413,6 +414,63 @@ def test_gemini_takeout_names_conversations(db: sqlite3.Connection, tmp_path: Pa
     assert found == ["First", "A", "Zweitens", "B", "Third", "C"]
 
 
+def card(said: str) -> str:
+    """Return a card of the page that Google's Takeout writes unless JSON is chosen."""
+    cell = "content-cell mdl-cell mdl-cell--"
+    return (
+        '<div class="outer-cell mdl-cell mdl-shadow--2dp"><div class="mdl-grid"><div>'
+        f'<p class="mdl-typography--title">Gemini Apps<br></p></div><div class="{cell}6-col '
+        f'mdl-typography--body-1">{said}</div><div class="{cell}6-col mdl-typography--text-right">'
+        f'</div><div class="{cell}12-col"><b>Products:</b><br>&emsp;Gemini Apps</div></div></div>'
+    )
+
+
+def test_gemini_takeout_as_a_page(db: sqlite3.Connection, tmp_path: Path) -> None:
+    """Its times are written as people of a country write them."""
+    link = '<a href="https://gemini.google.com/app/abc">Prompted Again?</a>'
+    page = "<html><head><style>" + "x{} " * 9_000 + "</style></head><body>" + "".join(
+        card(said)
+        for said in (
+            "Created Gemini Canvas titled Plan<br>Jan 3, 2026, 1:00:00 PM EST<br>",
+            f"{link}<br>1. Jan. 2026, 14:10:00 MEZ<br><p>Rain.</p>",
+            "Prompted&nbsp;How is<br>the weather?<br>Attached 1 file.<br>-&nbsp;<a>map.png</a><br>"
+            "Jan 1, 2026, 7:00:00\u202fAM EST<br><p>Fair &amp; <b>warm</b>.</p>",
+        )
+    )  # fmt: skip
+    with zipfile.ZipFile(tmp_path / "takeout.zip", "w") as archive:
+        archive.writestr("Takeout/My Activity/Gemini Apps/My Activity.html", page)
+    report = bring_paths(db, [tmp_path / "takeout.zip"])
+    assert said(db) == [
+        ("user", "Again?"), ("assistant", "Rain."),
+        ("user", "[image: map.png]\n\nHow is\nthe weather?"), ("assistant", "Fair & warm."),
+    ]  # fmt: skip
+    assert times(db) == [
+        "2026-01-01T13:10:00", "2026-01-01T13:10:00", "2026-01-01T12:00:00", "2026-01-01T12:00:00",
+    ]  # fmt: skip
+    assert left_out(report) == {"entries that are no questions": 1, "images": 1}
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("May 19, 2026, 7:07:02 PM GMT-03:00", "2026-05-19T19:07:02-03:00"),
+        ("10 de mai. de 2026, 03:46:09 BRT", "2026-05-10T03:46:09-03:00"),
+        ("17 févr. 2026, 15:08:20 CET", "2026-02-17T15:08:20+01:00"),
+        ("19.05.2026, 07:07:02 MESZ", "2026-05-19T07:07:02+02:00"),
+        ("2026/05/19 07:07:02 JST", "2026-05-19T07:07:02+09:00"),
+        ("8 Feb 2026, 12:14:25 AM UTC", "2026-02-08T00:14:25+00:00"),
+        ("May 19, 2026, 7:07:02 PM XYZ", "2026-05-19T19:07:02+00:00"),
+        ("Tea 19, 2026, 7:07:02 PM UTC", None),
+        ("May 39, 2026, 7:07:02 PM UTC", None),
+        ("See you on May 19, 2026, 7:07:02 PM UTC", None),
+    ],
+)
+def test_times_on_a_page(written: str, meant: str | None) -> None:
+    """A zone that is not known is taken for the user's."""
+    (entry,) = activity_page.entries([card(f"Prompted x<br>{written}<br>y")], UTC)
+    assert entry.get("time") == meant
+
+
 def test_ai_studio(db: sqlite3.Connection, tmp_path: Path) -> None:
     """A file without an ending, in chunks; thoughts are left out."""
     chunks = [
@@ -719,7 +777,7 @@ def test_folders_archives_and_several_paths(db: sqlite3.Connection, tmp_path: Pa
     report = bring_paths(db, [outer, folder, single])
     assert {content for _, content in said(db)} == {"zip in zip", "in a folder", "named"}
     assert left_out(report) == {
-        "empty files": 1, "hidden files": 1, "other files": 2, ".html files": 1, "links": 1,
+        "empty files": 1, "hidden files": 1, "other files": 3, "links": 1,
     }  # fmt: skip
 
 

@@ -329,3 +329,20 @@ def test_any_value_in_another_programs_file(empty: Path, name: str, data: st.Dat
         container[key] = data.draw(JSON)
     survives(empty, json.dumps(items))
     survives(empty, "\n".join(json.dumps(item) for item in items))
+
+
+MARKUP = st.lists(
+    st.sampled_from(
+        ["<", ">", "</", "<br>", "<p>", "<![", "<!--", "&#", "&amp;", '"', "=", "div", "Prompted x",
+         "Jan 1, 2026, 7:00:00 AM EST", 'class="outer-cell', 'class="content-cell body-1">', "\n"]
+    ),
+    max_size=20,
+)  # fmt: skip
+
+
+@QUICK
+@given(markup=MARKUP)
+def test_any_page(empty: Path, markup: list[str]) -> None:
+    """A page of Google's Takeout with any markup is refused or comes in sound."""
+    page = '<html><div class="outer-cell">Gemini Apps<div class="content-cell body-1">'
+    survives(empty, page + "".join(markup))

@@ -64,6 +64,16 @@ def test_one_conversation_may_be_larger_than_memory(
     assert peak < (tmp_path / "long").stat().st_size / 2
 
 
+def test_a_first_line_that_is_long(db: sqlite3.Connection, tmp_path: Path) -> None:
+    """It is told from a document in one line, which needs no further lines."""
+    text = message("long " * 40_000)
+    assert bring(db, tmp_path, text + message("short")).messages == 2
+    other = new_database(tmp_path / "b.db")
+    talk = {"uuid": "a", "chat_messages": [{"sender": "human", "text": "long " * 40_000}]}
+    document = json.dumps({"conversations": [talk | {"created_at": "2026-03-01"}]})
+    assert bring(other, tmp_path, document).messages == 1
+
+
 def test_conversations_and_order(db: sqlite3.Connection, tmp_path: Path) -> None:
     """Lines with the same title are one conversation.
 

@@ -97,10 +97,4 @@ def _mark(kind: str, value: Json) -> Part:
     return mark(kind, name, "voice recordings" if kind == "voice" else "videos")
 
 
-AI_STUDIO = Format(
-    "Google AI Studio",
-    "Google Drive, the folder Google AI Studio: download it. Its chats have no date, so pass"
-    " --date.",
-    looks_like,
-    conversations,
-)
+AI_STUDIO = Format("Google AI Studio", looks_like, conversations)

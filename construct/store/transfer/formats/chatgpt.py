@@ -270,9 +270,4 @@ def _memories(message: Json, said_at: Moment | None) -> Iterator[ForeignMemory]:
         yield from facts(string(content.get("user_instructions")), _INSTRUCTIONS, said_at)
 
 
-CHATGPT = Format(
-    "ChatGPT",
-    "Settings, Data controls, Export data; the link to the ZIP comes by mail.",
-    looks_like,
-    conversations,
-)
+CHATGPT = Format("ChatGPT", looks_like, conversations)

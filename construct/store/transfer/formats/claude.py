@@ -26,6 +26,7 @@ from construct.store.transfer.foreign import (
 )
 from construct.store.transfer.foreign_values import Json, mapping, moment, objects, string, title
 from construct.store.transfer.formats.memory_list import facts
+from construct.store.transfer.formats.tagged import with_artifacts, without_tagged
 from construct.vocabulary import Role
 
 _MEMORY = "Claude's memory"
@@ -37,10 +38,11 @@ _THINKING = {"thinking", "redacted_thinking"}
 _RESULTS = {"web_search_tool_result", "knowledge"}
 _PASTES = {"", "paste.txt", "pasted.txt", "paste-2.txt"}
 """How Claude names a paste that the user did not name."""
-_EARLY_ARTIFACT = re.compile(r"<antArtifact\b([^>]*)>(.*?)</antArtifact>", re.DOTALL)
-_EARLY_THINKING = re.compile(r"<antThinking>.*?</antThinking>\s*", re.DOTALL)
-_TITLE = re.compile(r'title="([^"]*)"')
-_NOT_EXPORTED = re.compile(r"```\s*This block is not supported on your current device[^`]*```\s*")
+_EARLY_ARTIFACT = re.compile(r"<antArtifact\b[^<>]*>")
+_EARLY_THINKING = re.compile("<antThinking>")
+_NOT_EXPORTED = re.compile(
+    r"```\s*(?:This block is not supported on|Viewing artifacts created via)[^`]*```\s*"
+)
 _IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".heic", ".svg")
 
 
@@ -186,17 +188,11 @@ def _block(block: Json) -> tuple[Part, ...]:
 
 def _written(text: str) -> Iterator[Part]:
     """Yield what was written, with the artifacts and thinking that stand in early exports."""
-    for tag, what in ((_EARLY_THINKING, "thinking"), (_NOT_EXPORTED, "parts not exported")):
-        text, count = tag.subn("", text)
-        yield from [omitted(what)] * count
-    end = 0
-    for artifact in _EARLY_ARTIFACT.finditer(text):
-        yield words(text[end : artifact.start()].strip())
-        name = _TITLE.search(artifact[1])
-        yield mark("artifact", name[1] if name else "")
-        yield words(artifact[2].strip("\n"))
-        end = artifact.end()
-    yield words(text[end:].lstrip() if end else text)
+    text, thoughts = without_tagged(text, _EARLY_THINKING, lambda _: "</antThinking>")
+    text, missing = _NOT_EXPORTED.subn("", text)
+    yield from [omitted("thinking")] * len(thoughts)
+    yield from [omitted("parts not exported")] * missing
+    yield from with_artifacts(text, _EARLY_ARTIFACT, "</antArtifact>")
 
 
 def _tool_use(tool: str, given: Json) -> tuple[Part, ...]:
@@ -227,9 +223,4 @@ def _kept(message: Json) -> Iterator[str]:
             yield string(given.get("control")) or string(given.get("replacement"))
 
 
-CLAUDE = Format(
-    "Claude",
-    "Settings, Privacy, Export data; the link to the ZIP comes by mail.",
-    looks_like,
-    conversations,
-)
+CLAUDE = Format("Claude", looks_like, conversations)

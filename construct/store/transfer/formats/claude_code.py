@@ -20,14 +20,14 @@ from construct.store.transfer.foreign import (
     words,
 )
 from construct.store.transfer.foreign_values import Json, mapping, moment, objects, string, title
+from construct.store.transfer.formats.tagged import without_tagged
 from construct.store.transfer.grouping import Keyed, grouped
 from construct.vocabulary import Role
 
 _TITLES = ("summary", "customTitle", "aiTitle")
 _ECHO = re.compile(
     r"<(command-[a-z]+|local-command-[a-z]+|bash-[a-z]+|system-reminder|user-memory-input|"
-    r"task-notification)>.*?</\1>\s*",
-    re.DOTALL,
+    r"task-notification)>"
 )
 """What the program itself put into the user's messages."""
 _INTERRUPTED = "[Request interrupted by user"
@@ -89,8 +89,8 @@ def _parts(line: Json, message: Json) -> Iterator[Part]:
 
 
 def _said(text: str) -> Iterator[Part]:
-    clean, count = _ECHO.subn("", string(text))
-    yield from [omitted("commands")] * count
+    clean, echoes = without_tagged(string(text), _ECHO, lambda opening: f"</{opening[1]}>")
+    yield from [omitted("commands")] * len(echoes)
     if not clean.startswith(_INTERRUPTED):
         yield words(clean)
 
@@ -113,9 +113,4 @@ def _block(block: Json) -> Iterator[Part]:
         yield mark(kind or "part", left_out="other parts")
 
 
-CLAUDE_CODE = Format(
-    "Claude Code",
-    "The files in ~/.claude/projects, or that folder.",
-    looks_like,
-    conversations,
-)
+CLAUDE_CODE = Format("Claude Code", looks_like, conversations)

@@ -110,9 +110,4 @@ def _parts(message: Json) -> Iterator[Part]:
         yield omitted("search results")
 
 
-DEEPSEEK = Format(
-    "DeepSeek",
-    "On the website: Settings, Data, Export all chats.",
-    looks_like,
-    conversations,
-)
+DEEPSEEK = Format("DeepSeek", looks_like, conversations)

@@ -22,6 +22,7 @@ from construct.store.transfer.foreign import (
     words,
 )
 from construct.store.transfer.foreign_values import Json, mapping, moment, objects, string
+from construct.store.transfer.formats import activity_page
 from construct.store.transfer.formats.html_text import html_text
 from construct.store.transfer.grouping import Keyed, grouped
 from construct.text import shorten
@@ -43,16 +44,22 @@ _IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".heic")
 
 
 def looks_like(sample: Sample) -> bool:
-    """Return whether this is an entry of the activity in Gemini."""
+    """Return whether this is an entry of the activity in Gemini, or the page of it."""
+    if sample.text:
+        return activity_page.CARD in sample.text and "Gemini" in sample.text
     item = mapping(sample.item)
     products = item.get("products")
     said = f"{item.get('header')} {products} {item.get('titleUrl')} {item.get('details')}"
-    return {"header", "title", "time"} <= item.keys() and "gemini" in said.lower()
+    is_gemini = any(name in said.lower() for name in ("gemini", "bard"))
+    return {"header", "title", "time"} <= item.keys() and is_gemini
 
 
 def conversations(file: ForeignFile) -> Iterator[Found]:
     """Yield the conversations: those that entries name, and what was asked without a pause."""
-    for name, entries in grouped(_keyed(file.items())):
+    items = file.items()
+    if file.is_text:
+        items = activity_page.entries(file.pieces(activity_page.CARD), file.zone)
+    for name, entries in grouped(_keyed(items)):
         if name == _UNREADABLE:
             yield LeftOut("entries that are no questions", len(list(entries)))
         elif name:
@@ -121,7 +128,7 @@ def _question(entry: Json) -> str:
     question, count = _PROMPTED.subn("", title)
     if count:
         return question.strip()
-    return title.strip() if entry.get("safeHtmlItem") and not title.startswith("Used ") else ""
+    return title.strip() if _answer(entry) and not title.startswith("Used ") else ""
 
 
 def _answer(entry: Json) -> str:
@@ -150,9 +157,4 @@ def _beside(entry: Json) -> Iterator[Part]:
             yield omitted("search results")
 
 
-GEMINI_TAKEOUT = Format(
-    "Gemini (Takeout)",
-    "takeout.google.com: only My Activity, in it only Gemini Apps, and as format JSON.",
-    looks_like,
-    conversations,
-)
+GEMINI_TAKEOUT = Format("Gemini", looks_like, conversations)

@@ -18,18 +18,17 @@ from construct.store.transfer.foreign import (
     each,
     file,
     image,
-    mark,
     omitted,
     stable_uid,
-    words,
 )
 from construct.store.transfer.foreign_values import Json, mapping, moment, objects, string, title
+from construct.store.transfer.formats.tagged import with_artifacts, without_tagged
 from construct.vocabulary import Role
 
-_RENDERED = re.compile(r"\s?<grok:render\b.*?</grok:render>|\s?<grok:[^>]*/>", re.DOTALL)
+_RENDERED = re.compile(r"\s?<grok:render\b[^<>]*>")
+_SINGLE = re.compile(r"\s?<grok:[^<>]*/>")
 """Codes for the screen: citations and cards."""
-_ARTIFACT = re.compile(r"<xaiArtifact\b([^>]*)>(.*?)</xaiArtifact>", re.DOTALL)
-_TITLE = re.compile(r'title="([^"]*)"')
+_ARTIFACT = re.compile(r"<xaiArtifact\b[^<>]*>")
 _THINKING = ("thinking_trace", "agent_thinking_traces")
 _RESULTS = ("web_search_results", "xpost_ids", "xposts", "search_results")
 
@@ -112,21 +111,10 @@ def _parts(response: Json) -> Iterator[Part]:
 
 def _said(text: str) -> Iterator[Part]:
     """Yield what was said, without codes for the screen, and the texts written beside it."""
-    text, count = _RENDERED.subn("", text)
-    yield from [omitted("citation codes")] * count
-    end = 0
-    for artifact in _ARTIFACT.finditer(text):
-        yield words(text[end : artifact.start()].strip())
-        name = _TITLE.search(artifact[1])
-        yield mark("artifact", name[1] if name else "")
-        yield words(artifact[2].strip())
-        end = artifact.end()
-    yield words(text[end:].strip() if end else text)
+    text, single = _SINGLE.subn("", text)
+    text, rendered = without_tagged(text, _RENDERED, lambda _: "</grok:render>")
+    yield from [omitted("citation codes")] * (single + len(rendered))
+    yield from with_artifacts(text, _ARTIFACT, "</xaiArtifact>")
 
 
-GROK = Format(
-    "Grok",
-    "accounts.x.ai, Data, Download account data; the chats are in prod-grok-backend.json.",
-    looks_like,
-    conversations,
-)
+GROK = Format("Grok", looks_like, conversations)

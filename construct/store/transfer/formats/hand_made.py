@@ -104,9 +104,4 @@ def _messages(title: str, lines: Iterable[list[Any]]) -> Iterator[ForeignMessage
         yield ForeignMessage(uid, Role(role), (words(content),), said_at)
 
 
-HAND_MADE = Format(
-    "JSONL of messages",
-    "Write it yourself: one JSON object per line, as in the documentation of files.",
-    looks_like,
-    conversations,
-)
+HAND_MADE = Format("JSONL of messages", looks_like, conversations)

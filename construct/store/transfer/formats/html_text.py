@@ -52,14 +52,22 @@ class _Text(HTMLParser):
             self.pieces.append(data)
 
     def _end_line(self, ending: str) -> None:
-        text = "".join(self.pieces).rstrip(" ")
-        missing = len(ending) - (len(text) - len(text.rstrip("\n")))
-        self.pieces = [text + "\n" * max(0, missing)] if text else []
+        """End the line with at least this many line feeds, if anything stands before it."""
+        while self.pieces and not self.pieces[-1].rstrip(" "):
+            self.pieces.pop()
+        if self.pieces:
+            line = self.pieces[-1].rstrip(" ")
+            text = line.rstrip("\n")
+            self.pieces[-1] = text + "\n" * max(len(line) - len(text), len(ending))
 
 
 def html_text(html: str) -> str:
     """Return the text of a piece of HTML."""
+    # The parser searches for the end of each tag up to the end of the text, and asserts that
+    # it sees no marked section.
+    end = html.rfind(">") + 1
+    tags = html[:end].replace("<![", "&lt;![")
     parser = _Text()
-    parser.feed(html)
+    parser.feed(tags + html[end:].replace("<", "&lt;"))
     parser.close()
     return "".join(parser.pieces).strip()

@@ -126,9 +126,4 @@ def _block(block: Json) -> Iterator[Part]:
         yield mark(kind or "part", left_out="other parts")
 
 
-LIBRECHAT = Format(
-    "LibreChat",
-    "The menu of a conversation, Export, as JSON; one file each.",
-    looks_like,
-    conversations,
-)
+LIBRECHAT = Format("LibreChat", looks_like, conversations)

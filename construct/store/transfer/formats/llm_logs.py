@@ -130,9 +130,4 @@ def _answered(response: Json) -> Iterator[Part]:
     yield words(string(response.get("response")))
 
 
-LLM_LOGS = Format(
-    "llm",
-    "The file that `llm logs path` names, or the output of `llm logs --json -n 0`.",
-    looks_like,
-    conversations,
-)
+LLM_LOGS = Format("llm", looks_like, conversations)

@@ -118,9 +118,4 @@ def _day(values: dict[str, str]) -> date:
     return date(year, int(month), int(values["day"]))
 
 
-MARKDOWN_NOTES = Format(
-    "Markdown notes",
-    "A folder of Markdown or text files, as of Obsidian, Logseq or Joplin.",
-    looks_like,
-    conversations,
-)
+MARKDOWN_NOTES = Format("Markdown notes", looks_like, conversations, takes_any_text=True)

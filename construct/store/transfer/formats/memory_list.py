@@ -104,10 +104,4 @@ def facts(
         yield ForeignMemory(line, source, dated_at)
 
 
-MEMORY_LIST = Format(
-    "memory lists",
-    "ChatGPT: copy Settings, Personalization, Manage memories into a text file. Claude's"
-    " memories.json is in its export. Others: a fact a line, or JSON.",
-    looks_like,
-    conversations,
-)
+MEMORY_LIST = Format("memory lists", looks_like, conversations, takes_any_text=True)

@@ -23,9 +23,10 @@ from construct.store.transfer.foreign import (
     words,
 )
 from construct.store.transfer.foreign_values import Json, mapping, moment, objects, string, title
+from construct.store.transfer.formats.tagged import without_tagged
 from construct.vocabulary import Role
 
-_DETAILS = re.compile(r'<details\b[^>]*\btype="(\w+)"[^>]*>.*?</details>\s*', re.DOTALL)
+_DETAILS = re.compile(r'<details [^<>]{0,200}?type="(\w+)"[^<>]*>')
 """What a model or a tool did beside its answer."""
 _KINDS = {"reasoning": "thinking", "code_interpreter": "code", "tool_calls": "tool calls"}
 
@@ -95,17 +96,11 @@ def _parts(message: Json) -> Iterator[Part]:
             is_text = block.get("type") == "text"
             yield words(string(block.get("text"))) if is_text else image()
         return
-    text = string(content)
-    for found in _DETAILS.finditer(text):
-        yield omitted(_KINDS.get(found[1], "tool calls"))
-    yield words(_DETAILS.sub("", text))
+    text, beside = without_tagged(string(content), _DETAILS, lambda _: "</details>")
+    yield from [omitted(_KINDS.get(opening[1], "tool calls")) for opening in beside]
+    yield words(text)
     if message.get("sources") or message.get("citations"):
         yield omitted("search results")
 
 
-OPEN_WEBUI = Format(
-    "Open WebUI",
-    "Settings, Data controls (earlier: Chats), Export chats.",
-    looks_like,
-    conversations,
-)
+OPEN_WEBUI = Format("Open WebUI", looks_like, conversations)

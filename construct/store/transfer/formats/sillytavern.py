@@ -109,9 +109,4 @@ def _time(value: Any, zone: tzinfo | None) -> Moment | None:
     return moment(value, zone)
 
 
-SILLYTAVERN = Format(
-    "SillyTavern",
-    "The JSONL files in data/default-user/chats, or that folder.",
-    looks_like,
-    conversations,
-)
+SILLYTAVERN = Format("SillyTavern", looks_like, conversations)
