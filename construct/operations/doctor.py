@@ -28,7 +28,7 @@ from construct.store.vectors import count_without
 from construct.user_rules import read_rules
 from construct.vocabulary import Provider
 
-_MODEL_SECONDS = 8.0
+_MODEL_SECONDS = 5.0
 """The longest that a server is waited for, to find its models and to get a word from one."""
 _MAX_PROBLEMS = 5
 """How many problems of one kind are listed."""
