@@ -1,4 +1,4 @@
-"""Parse and format ids: an observation's number, `message:N` or `memory:N`."""
+"""Parse and format ids: an observation's number, or `message:N`."""
 
 from construct.errors import UsageError
 from construct.program import in_shell
@@ -6,7 +6,7 @@ from construct.text import shorten
 from construct.vocabulary import ItemKind
 
 Reference = tuple[str, int]
-"""The kind (`observation`, `message` or `memory`) and number of an item."""
+"""The kind (`observation` or `message`) and number of an item."""
 
 
 def parse_reference(text: str) -> Reference:
@@ -18,13 +18,13 @@ def parse_reference(text: str) -> Reference:
     if (kind and kind not in tuple(ItemKind)) or not (number.isascii() and number.isdigit()):
         raise UsageError(
             f"{shorten(text, 40)!r} is not an id: "
-            "give an observation's number, message:N or memory:N.\n"
+            "give an observation's number or message:N.\n"
             f"{in_shell('memory list')} shows the ids."
         )
     return kind or ItemKind.OBSERVATION, int(number[:18])
 
 
 def written(reference: Reference) -> str:
-    """Format an id as it is typed: `5` for an observation, `message:12`, `memory:3`."""
+    """Format an id as it is typed: `5` for an observation, `message:12`."""
     kind, number = reference
     return str(number) if kind == ItemKind.OBSERVATION else f"{kind}:{number}"

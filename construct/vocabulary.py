@@ -81,12 +81,41 @@ class Purpose(StrEnum):
     GRAPH = "graph"
 
 
-class MemoryOrigin(StrEnum):
-    """Where a memory comes from."""
+class Origin(StrEnum):
+    """Who wrote a note: a worker, the user, or what was asked to keep it."""
 
+    WORKER = "worker"
     USER = "user"
     ASSISTANT = "assistant"
-    OBSERVATION = "observation"
+    DOOR = "door"
+    IMPORT = "import"
+
+
+class Recurrence(StrEnum):
+    """How often what a note speaks of comes again."""
+
+    YEARLY = "yearly"
+    MONTHLY = "monthly"
+    WEEKLY = "weekly"
+    DAILY = "daily"
+
+
+class Flag(StrEnum):
+    """What a cycle may mark an active note as."""
+
+    SHELVED = "shelved"
+    DOUBTFUL = "doubtful"
+
+
+class QuestionKind(StrEnum):
+    """What the user is asked to decide."""
+
+    FORGET = "forget"
+    DOUBTFUL = "doubtful"
+    STAND_IN = "stand-in"
+    LIST = "list"
+    PROPOSAL = "proposal"
+    NEW = "new"
 
 
 class Replacement(StrEnum):
@@ -133,7 +162,6 @@ class ItemKind(StrEnum):
 
     MESSAGE = "message"
     OBSERVATION = "observation"
-    MEMORY = "memory"
 
 
 class AttachmentKind(StrEnum):

@@ -20,14 +20,13 @@ from zoneinfo import ZoneInfo
 from construct.clock import Clock, to_text
 from construct.llm.providers import choose_models
 from construct.memory.corrections import edit, pin
-from construct.memory.promotion import remember
+from construct.memory.keeping import keep_for_user
 from construct.store.conversations import create_conversation
 from construct.store.database import open_database, transaction
 from construct.store.transfer.jsonl import export_jsonl
 from construct.talk.companion import Companion
 from construct.talk.responder import Responder
 from construct.talk.stored_ledger import StoredLedger
-from construct.vocabulary import MemoryOrigin
 from tests.support.fake_api import FakeApi
 from tests.support.fake_types import Json, last_user_words
 from tests.support.fake_worker import (
@@ -221,7 +220,7 @@ def do(db: sqlite3.Connection, act: str, companion: Companion) -> None:
     command, _, rest = act.partition(" ")
     if command == "remember":
         with transaction(db):
-            remember(db, rest, None, MemoryOrigin.USER, clock)
+            keep_for_user(db, rest, None, clock)
         return
     words, _, text = rest.partition(" => ")
     (noted,) = db.execute(

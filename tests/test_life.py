@@ -26,7 +26,7 @@ from construct.language.words import words
 from construct.llm.providers import choose_models
 from construct.memory import forgetting
 from construct.memory.corrections import edit, pin
-from construct.memory.provenance import trace_observation
+from construct.memory.trace import trace_observation
 from construct.memory.undo import newest_cycle, undo
 from construct.operations.history import diff
 from construct.store import observations as rows
@@ -34,7 +34,7 @@ from construct.store.conversations import create_conversation, get_watermarks, l
 from construct.store.database import open_database
 from construct.store.invariants import index_violations, violations
 from construct.store.messages import live_messages, messages_of
-from construct.store.provenance import active_at
+from construct.store.note_history import active_at
 from construct.store.records import Observation
 from construct.store.transfer.jsonl import export_jsonl
 from construct.talk.companion import Companion

@@ -14,15 +14,14 @@ from hypothesis import strategies as st
 from construct.errors import ConstructError
 from construct.memory.corrections import edit
 from construct.memory.learning.observer import fitting_wishes, system_prompt
-from construct.memory.promotion import promote, remember
 from construct.prompts import prompt
 from construct.store import cycles
 from construct.store.database import transaction
 from construct.store.forbidden import count_left_out, set_rules_file
-from construct.store.memories import list_memories
+from construct.store.observations import kept_on_request
 from construct.text import one_line
 from construct.user_rules import EXAMPLE, Rules, parse_rules, read_rules
-from tests.memory.builders import Life, stated
+from tests.memory.builders import Life
 from tests.memory.cycles.scripted import observes, writes
 from tests.memory.graph.drawing import Graph, ScriptedModel, answer
 from tests.support.fake_api import FakeApi
@@ -32,8 +31,7 @@ from tests.support.talks import LOW, talking
 from tests.test_tools import call, last_result
 
 WRITTEN = {
-    "observations": "content",
-    "memories": "content || ' ' || ifnull(category, '')",
+    "observations": "content || ' ' || ifnull(category, '')",
     "entities": "name || ' ' || aliases",
     "relations": "predicate",
     "conversations": "ifnull(title, '') || ifnull(current_task, '') "
@@ -240,23 +238,6 @@ def test_the_reflector(life: Life) -> None:
     assert len(life.reflect(("User earns 4,000 monthly", [first, second]))) == 1
 
 
-def test_promotion(tmp_path: Path, rules: Path) -> None:
-    """An observation from before the rule is not copied into a memory after it."""
-    life = Life(tmp_path)
-    here = life.talk()
-    said = life.exchange(here, "My salary is 4,000.")
-    (found,) = life.observe(here, stated("User's salary is 4,000", [said.id]))
-    set_rules_file(life.db, rules)
-    life.compact(here)
-    assert life.read(found).state == "active"
-    assert list_memories(life.db) == []
-    set_rules_file(life.db, None)
-    with transaction(life.db):
-        promote(life.db, life.clock)
-    assert len(list_memories(life.db)) == 1
-    life.db.close()
-
-
 async def test_the_graph(tmp_path: Path, rules: Path) -> None:
     """A relation with a forbidden predicate, end or alias is not drawn."""
     graph = Graph(tmp_path)
@@ -282,7 +263,7 @@ async def test_the_models_tool(tmp_path: Path, rules: Path, api: FakeApi) -> Non
         for _ in range(2):
             await t.say("Remember what I earn.")
             assert "rules forbid" in last_result(api)
-        assert not await t.companion.store.call(list_memories)
+        assert not await t.companion.store.call(kept_on_request)
 
 
 @pytest.mark.parametrize("worker", ["", "extractive"], ids=["by a model", "by rule"])
@@ -318,27 +299,26 @@ def program(tmp_path: Path, api: FakeApi) -> Program:
 
 
 def test_the_users_own_words_are_kept_with_a_warning(program: Program, rules: Path) -> None:
-    """In `memory add` and `memory edit`, and what is promoted from an edit."""
+    """In `memory add` and `memory edit`."""
     more = {"CONSTRUCT_MEMORY_RULES": str(rules), "MEMORY_WORKER_MODEL": "extractive"}
     done = program.run("memory", "add", "My salary is 4,000", more=more)
-    assert done.stdout == "memory:1  My salary is 4,000\n"
+    assert done.stdout == "1  My salary is 4,000\n"
     assert "though your rules say never: salary" in done.stderr
     program.run("ask", "--no-wait", "My boat is called Gaivota.", more=more)
     program.run("compact", more=more)
-    done = program.run("memory", "edit", "1", "I pay for Gaivota from my salary", more=more)
+    done = program.run("memory", "edit", "2", "I pay for Gaivota from my salary", more=more)
     assert "though your rules say never: salary" in done.stderr
     listed = program.json("memory", "list", more=more)
-    assert sum("salary" in one["text"] for one in listed) == 3
+    assert sum("salary" in one["text"] for one in listed) == 2
 
 
-def test_an_edit_is_promoted(life: Life) -> None:
-    """The memory of the user's own observation is theirs too."""
-    here = life.talk()
-    old = life.learn(here, "User works for Nexo")
+def test_the_model_may_not_repeat_what_only_the_user_may_say(life: Life) -> None:
+    """The user's own edit stays; the model is told that the rules forbid it."""
+    old = life.learn(life.talk(), "User works for Nexo")
     edit(life.db, old.id, "User's salary comes from Nexo", life.clock)
-    assert [m.content for m in list_memories(life.db)] == ["User's salary comes from Nexo"]
-    with transaction(life.db), pytest.raises(ConstructError, match="rules forbid"):
-        remember(life.db, "User's salary", None, "assistant", life.clock)
+    with pytest.raises(ConstructError, match="rules forbid"):
+        life.remember_for_model("User's salary")
+    assert life.active() == ["User's salary comes from Nexo"]
 
 
 # What a cycle notes

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from construct.clock import to_text
-from construct.store import cycles, forget_requests
+from construct.store import cycles, questions
 from construct.store.conversations import create_conversation, set_watermark
 from construct.store.database import transaction
-from construct.store.memories import list_memories
 from construct.store.messages import NewMessage, add_message, exclude_from_requests, messages_of
+from construct.store.note_links import messages_behind
+from construct.store.observations import kept_on_request
 from construct.talk.events import Delta, ToolCalled
 from tests.memory.builders import Life
 from tests.support.fake_api import FakeApi, Reply, faults
@@ -199,18 +200,26 @@ async def test_what_is_heard_is_the_reply(tmp_path: Path, api: FakeApi) -> None:
 
 
 async def test_remember_stores_a_memory(tmp_path: Path, api: FakeApi) -> None:
-    """What the model keeps is a memory of its own, with origin assistant."""
+    """What the model keeps is a note with origin assistant that rests on what was said.
+
+    The same again is not written twice.
+    """
     api.enqueue(
         "chat",
         call("remember", content="User's sister is called Ana.", category="person"),
         "Noted.",
+        call("remember", content="User's sister is called Ana"),
+        "I know.",
     )
     async with talking(tmp_path, api) as t:
         await t.say("Remember that my sister is called Ana.")
-        kept = await t.companion.store.call(list_memories)
-    assert [(m.content, m.category, m.origin) for m in kept] == [
+        await t.say("Remember it well.")
+        kept = await t.companion.store.call(kept_on_request)
+        behind = await t.companion.store.call(messages_behind, [kept[0].id])
+    assert [(o.content, o.category, o.origin) for o in kept] == [
         ("User's sister is called Ana.", "person", "assistant")
     ]
+    assert [m.content for m in behind] == ["Remember that my sister is called Ana."]
 
 
 async def test_read_only_memory_stores_nothing(tmp_path: Path, api: FakeApi) -> None:
@@ -218,7 +227,7 @@ async def test_read_only_memory_stores_nothing(tmp_path: Path, api: FakeApi) -> 
     api.enqueue("chat", call("remember", content="Something."), "I cannot keep it.")
     async with talking(tmp_path, api, CONSTRUCT_MEMORY="read-only") as t:
         await t.say("Remember this.")
-        assert not await t.companion.store.call(list_memories)
+        assert not await t.companion.store.call(kept_on_request)
     assert "read-only" in last_result(api)
 
 
@@ -235,6 +244,8 @@ async def test_read_only_memory_stores_nothing(tmp_path: Path, api: FakeApi) -> 
         ("forget", {"id": 1}),
         ("unheard_of", {"a": 1}),
         ("remember", {"content": ""}),
+        ("remember", {"content": ["User is tall"]}),
+        ("remember", {"content": "User is tall", "category": 3}),
     ],
 )
 async def test_a_wrong_call_is_answered(
@@ -332,8 +343,8 @@ async def test_what_is_to_be_forgotten_is_given_to_no_model(tmp_path: Path, api:
                 cycle = cycles.start_cycle(db, "observer", t.id, "2026-03-01", span=(1, 2))
                 assert cycle is not None
                 cycles.finish_cycle(db, cycle, "succeeded", "2026-03-01")
-                forget_requests.add(db, cycle, [1], [])
-                forget_requests.withhold_committed(db, t.id, "2026-03-01")
+                questions.add_forget(db, cycle, [1], [], "2026-03-01")
+                questions.withhold_committed(db, t.id, "2026-03-01")
 
         await t.companion.store.call(ask_to_forget)
         for tool in (call("source", id="1"), call("recall", query="Zenobia")):

@@ -121,13 +121,13 @@ def _change(
     describe: "Callable[[Observation, date], RenderableType]",
     as_json: bool,
 ) -> None:
-    from construct.views.memory import shown_json
+    from construct.views.memory import observation_json
 
     with environment(context).context() as ctx:
         new = change(ctx)
         clock = ctx.clock
     if as_json:
-        print_json(shown_json(new, clock))
+        print_json(observation_json(new))
     else:
         show(describe(new, clock.today()))
 

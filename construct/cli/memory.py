@@ -20,7 +20,6 @@ from construct.program import in_shell
 from construct.references import parse_reference
 
 if TYPE_CHECKING:
-    from construct.operations.memory import StoredMemory
     from construct.store.records import Message, Observation
 
 memory = typer.Typer(rich_markup_mode=None)
@@ -29,7 +28,7 @@ Id = Annotated[
     str,
     typer.Argument(
         metavar="ID",
-        help="An observation's number, message:N or memory:N.",
+        help="An observation's number, or message:N.",
         autocompletion=observation_ids,
     ),
 ]
@@ -37,7 +36,7 @@ ChangeableId = Annotated[
     str,
     typer.Argument(
         metavar="ID",
-        help="An observation's number, or memory:N of a memory made from one.",
+        help="An observation's number.",
         autocompletion=observation_ids,
     ),
 ]
@@ -77,6 +76,7 @@ def list_memory(
     ] = None,
     as_of: AsOf = None,
     include_all: All = False,
+    kept: Annotated[bool, typer.Option("--kept", help="Only what was kept on request.")] = False,
     limit: Limit = 1000,
     as_json: Json = False,
 ) -> None:
@@ -87,7 +87,7 @@ def list_memory(
 
     FILTER: a priority (high, medium, low); a stance (stated, asked, planned,
     hypothetical, inferred, assistant, quoted); unknown, for plans whose outcome is
-    unknown; pending, pinned, reflections, yours; since DAY, until DAY, on DAY. Any
+    unknown; pending, pinned, reflections, yours, kept; since DAY, until DAY, on DAY. Any
     other words are looked for in the text.
     """
     from construct.operations.memory import list_memory as operation
@@ -95,21 +95,19 @@ def list_memory(
 
     env = environment(context)
     with env.reading() as ctx:
-        everything = operation(ctx, " ".join(wanted or ()), as_of, include_all=include_all)
-    clock = env.settings.clock
+        filters = " ".join([*(wanted or ()), *(["kept"] if kept else [])])
+        everything = operation(ctx, filters, as_of, include_all=include_all)
     for_people = sys.stdout.isatty() and not as_json
-    if for_people:
-        everything = everything.without_promoted()
-    newest = everything.newest(limit, clock)
+    newest = everything.newest(limit)
     if as_json:
-        print_json(views.memory_list_json(newest, clock))
+        print_json(views.memory_list_json(newest))
     elif not newest:
         say(views.nothing_listed(everything, compact=in_shell("compact")))
     elif for_people:
         rest = "Pass a larger --limit to see them."
         show(views.memory_list_view(everything, shown=newest, rest=rest))
     else:
-        for line in views.memory_list_lines(newest, clock):
+        for line in views.memory_list_lines(newest):
             say(line)
 
 
@@ -123,7 +121,7 @@ def profile(context: typer.Context, as_json: Json = False) -> None:
     with environment(context).reading() as ctx:
         subjects, everything, clock = operation(ctx), list_in_scope(ctx), ctx.clock
     if as_json:
-        print_json(profile_json(subjects, clock))
+        print_json(profile_json(subjects))
     elif not subjects:
         say(nothing_known(everything, compact=in_shell("compact")))
     else:
@@ -197,7 +195,7 @@ def search(
     "show", epilog=examples("construct memory show 42", "construct memory show message:7")
 )
 def show_one(context: typer.Context, reference: Id, as_json: Json = False) -> None:
-    """Show one observation, message or memory."""
+    """Show one observation or message."""
     from construct.operations.memory import show as operation
 
     env = environment(context)
@@ -213,7 +211,7 @@ def why(
         str,
         typer.Argument(
             metavar="ID",
-            help="An observation's number, message:N, memory:N, or `last`.",
+            help="An observation's number, message:N, or `last`.",
             autocompletion=observation_ids,
         ),
     ],
@@ -224,19 +222,19 @@ def why(
     The tree goes through every generation of reflections; the memory's history follows.
     `why last` shows what the model was given from memory for the last reply.
     """
-    from construct.operations import provenance
-    from construct.views import provenance as views
+    from construct.operations import why as operations
+    from construct.views import why as views
 
     env = environment(context)
     clock = env.settings.clock
     with env.reading() as ctx:
         if reference == "last":
-            reply = provenance.why_last(ctx)
+            reply = operations.why_last(ctx)
             full_command = in_shell("memory context --full")
             view = views.why_last_view(reply, clock, full_command=full_command)
-            data = views.why_last_json(reply, clock)
+            data = views.why_last_json(reply)
         else:
-            trace = provenance.why(ctx, parse_reference(reference))
+            trace = operations.why(ctx, parse_reference(reference))
             view, data = views.why_view(trace, clock), views.why_json(trace)
     print_json(data) if as_json else show(view)
 
@@ -255,9 +253,8 @@ def forget(
 ) -> None:
     """Delete a memory for good, with everything made from it.
 
-    Memories kept on request that say the same go too. For a reflection, it also deletes
-    the observations that it was made from; for memory:N, the observations that say the
-    same; for a message, every observation drawn from it. It first shows what would be deleted, and
+    For a reflection, it also deletes the observations that it was made from; for a
+    message, every observation drawn from it. It first shows what would be deleted, and
     asks. Not a byte of it stays in the file, and the same messages are not observed
     again. Without --words the messages themselves are kept, but not the files attached
     to them, and they are no longer recalled or sent to the model.
@@ -348,16 +345,15 @@ def add(
     """Store a memory in your own words."""
     from construct.operations.memory import remember
     from construct.operations.rules import forbidden_word
-    from construct.views.memory import memory_json
+    from construct.views.memory import observation_json
     from construct.views.rules import forbidden_view
 
     with environment(context).context() as ctx:
         word = forbidden_word(ctx, text)  # first: nothing is stored if the rules cannot be read
         kept = remember(ctx, text, category)
-        data = memory_json(kept, ctx.clock)
     if word is not None and not as_json:
         complain(forbidden_view(word))
-    print_json(data) if as_json else say(f"memory:{kept.memory.id}  {kept.memory.content}")
+    print_json(observation_json(kept)) if as_json else say(f"{kept.id}  {kept.content}")
 
 
 @memory.command(
@@ -429,13 +425,13 @@ def show_context(
 
 
 def _print_one(
-    item: "Observation | Message | StoredMemory", clock: Clock, as_json: bool, before: str = ""
+    item: "Observation | Message", clock: Clock, as_json: bool, before: str = ""
 ) -> None:
     from construct.store.records import Observation
     from construct.views.memory import observation_line, shown_json, shown_view
 
     if as_json:
-        print_json(shown_json(item, clock))
+        print_json(shown_json(item))
     elif isinstance(item, Observation) and not sys.stdout.isatty():
         say(before + observation_line(item, clock.today()))
     else:

@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 _TOO_MANY_ARGUMENTS = "Got unexpected extra argument"
 """How typer's message begins."""
 _TEXT_IN_QUOTES = " Text of several words must be in quotes."
-_ADVICE = {
-    **dict.fromkeys(("TEXT", "TITLE", "NAME"), _TEXT_IN_QUOTES),
-    "FILE": " Pass one file; put a name with spaces in quotes.",
-}
+_ADVICE = dict.fromkeys(("TEXT", "TITLE", "NAME"), _TEXT_IN_QUOTES)
 """What is said after "Too many arguments", by an argument that the command takes."""
 _NO_SUCH_OPTION = "No such option: "
 _NO_SUCH_COMMAND = "No such command "

@@ -9,7 +9,7 @@ import typer
 from construct.cli.options import Force, Json, Output, environment, examples, in_range
 from construct.cli.progress import interruptible, progress_bar
 from construct.cli.streams import complain, print_json, say
-from construct.errors import UsageError
+from construct.errors import ExitStatus, UsageError
 
 transfer = typer.Typer()
 
@@ -127,32 +127,48 @@ def report(context: typer.Context, output: Output = None, force: Force = False) 
 @transfer.command(
     "import",
     epilog=examples(
-        "construct import backup.jsonl           an export from another machine",
-        "construct import conversations.json     ChatGPT's or Claude's export",
-        "construct import export.zip             the same, still zipped",
+        "construct import backup.jsonl      an export from another machine",
+        "construct import export.zip        ChatGPT's or Claude's, as it came",
+        "construct import Notes --own       a folder of your own notes",
     ),
 )
 def import_(
     context: typer.Context,
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE", help="An export from Construct, ChatGPT or Claude, or your own JSONL."
-        ),
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="PATH", help="Files, folders and ZIP archives."),
     ],
+    date: Annotated[
+        str | None,
+        typer.Option("--date", metavar="DATE", help="The date of what has none: 2025-03-01."),
+    ] = None,
+    own: Annotated[
+        bool, typer.Option("--own", help="Pasted text and notes are your own words.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Bring in conversations from a file.
+    """Bring in conversations, notes and memories from files.
 
-    It imports all of the file or nothing. Importing the same file again adds nothing;
-    after an interruption, run the command again. You can search the imported messages
-    at once, and the model is sent those that fit what you say. A Construct export also
-    brings in what was learned from its messages; from others nothing is learned until
-    you run `construct observe`.
+    It reads exports and files of Construct, ChatGPT, Claude, DeepSeek, Grok, Gemini
+    (Takeout), Google AI Studio, Open WebUI, LibreChat, Claude Code, llm and
+    SillyTavern, JSONL of messages, memory lists and Markdown notes. docs/files.md says
+    how to get each of them.
+
+    Every conversation that can be read comes in; the others are named, and what is left
+    out is counted. A Construct export comes in completely or not at all, with what was
+    learned. Importing the same again adds nothing; after an interruption, run the command
+    again. You can search the imported messages at once, and the model is sent those that
+    fit what you say; nothing is learned from them until you run `construct observe`.
     """
     from construct.operations import transfer as operations
     from construct.operations.search import count_unsearched
-    from construct.views.transfer import imported_notes, imported_text, left_off_text
+    from construct.views.transfer import (
+        found_text,
+        import_json,
+        imported_notes,
+        imported_text,
+        left_off_text,
+    )
 
     started: set[str] = set()
     with environment(context).context() as ctx, progress_bar() as advance:
@@ -161,14 +177,21 @@ def import_(
             started.add(step)
             advance(step, done, total)
 
+        def announce(found: operations.FoundFiles) -> None:
+            if not found.is_obvious:
+                complain(found_text(found))
+
+        options = operations.import_options(ctx, date, is_own_text=own)
         with interruptible(lambda: left_off_text(count_unsearched(ctx), started)):
-            imported = operations.import_file(ctx, file, progress)
+            imported = operations.import_files(ctx, paths, options, progress, announce)
     if as_json:
-        print_json(imported.report)
-        return
-    say(imported_text(imported))
-    for note in imported_notes(imported):
-        complain(note)
+        print_json(import_json(imported))
+    else:
+        say(imported_text(imported))
+        for note in imported_notes(imported):
+            complain(note)
+    if not imported.report.has_added and not imported.report.known:
+        raise typer.Exit(ExitStatus.FAILED)
 
 
 def _target(output: Path | None) -> Path | None:

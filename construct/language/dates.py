@@ -14,11 +14,14 @@ from itertools import pairwise
 from construct.language.named_periods import (
     DAY_WORD,
     DAY_WORD_OFFSETS,
+    DAYS,
     HABIT,
     INDEFINITE,
     NAMED_DAY,
+    NUMBERS,
     RELATIVE,
     UNIT_DAYS,
+    WEEKS_ON,
     is_one_day,
     month_number,
     name_start,
@@ -26,6 +29,7 @@ from construct.language.named_periods import (
     weekday_meant,
 )
 from construct.language.periods import add_months
+from construct.language.weekdays import names_another_weekday
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -104,6 +108,10 @@ _BEFORE_EXACT_DAY = re.compile(r"(?i)\w+(?:,?\s+|\s*\()(?:the\s+)?")
 _MOVING = (
     r"\b(?:(?:mov|postpon|reschedul)(?:e|es|ed|ing)|(?:push|shift|chang|delay)(?:ed|ing))\b"
     r"(?:\s+back)?"
+)
+# "Tuesday or " before "Wednesday"
+_EITHER = re.compile(
+    r"(?i)[\w./-]+(?: [\w.]+){0,2},? (?:or|oder) (?:maybe |perhaps )?(?:on |am )?(?:the )?"
 )
 # "6 March 2026 (Friday)"; not "6 March (on Friday I rest)"
 _DATE_AND_BRACKETS = re.compile(r"(?:\S+\s+){1,4}?\((?P<inside>\w+)\)")
@@ -198,18 +206,28 @@ def clauses_naming(day: date, text: str, base: date) -> list[str]:
 
 
 def _mentions(text: str, base: date) -> list[DayMention]:
-    """Return the mentions that count, the most exact first."""
+    """Return the mentions that count, the most exact first.
+
+    None count where a date contradicts its weekday, or a choice of days is left open.
+    """
     mentions: list[DayMention] = []
+    counted_from = [match.span() for match in WEEKS_ON.finditer(text)]
     for pattern, read in _READERS:
         for match in pattern.finditer(text):
+            if pattern is not WEEKS_ON and _is_inside(match.span(), counted_from):
+                continue
             with suppress(ValueError, OverflowError):  # the calendar has no such day
                 mention = read(match, text, base)
                 if mention and not _is_negated(mention, text):
                     mentions.append(mention)
+    if any(m.rank == 0 and names_another_weekday(text, m.start, m.day) for m in mentions):
+        return []
     in_order: list[DayMention] = []
     for mention in sorted(mentions, key=lambda mention: mention.start):
         if not (in_order and _repeats(mention, in_order[-1], text)):
             in_order.append(mention)
+    if any(_leaves_open(one, other, text) for one, other in pairwise(in_order)):
+        return []
     given_up = {
         mention
         for one, other in pairwise(in_order)
@@ -217,6 +235,15 @@ def _mentions(text: str, base: date) -> list[DayMention]:
         if _gives_way(mention, instead, text)
     }
     return [mention for mention in sorted(in_order) if mention not in given_up]
+
+
+def _is_inside(span: tuple[int, int], others: Iterable[tuple[int, int]]) -> bool:
+    return any(span[0] < end and start < span[1] for start, end in others)
+
+
+def _leaves_open(one: DayMention, other: DayMention, text: str) -> bool:
+    """Return whether a text says "Tuesday or Wednesday"."""
+    return one.day != other.day and bool(_EITHER.fullmatch(text, one.start, other.start))
 
 
 def _is_negated(mention: DayMention, text: str) -> bool:
@@ -416,6 +443,22 @@ def _read_weekday(match: re.Match[str], text: str, base: date) -> DayMention | N
     return DayMention(1, name_start(match), weekday_meant(match, text, base, past=past))
 
 
+def _read_weeks_on(match: re.Match[str], text: str, base: date) -> DayMention | None:
+    """Read "a week on Tuesday" and "tomorrow week". "Tuesday in a week" is not certain."""
+    name = match["day"] or match["day2"]
+    if name is None or is_past(text, *match.span()):
+        return None
+    word, weeks = name.casefold(), 1
+    if match["n"]:
+        weeks = NUMBERS.get(match["n"].casefold()) or int(match["n"])
+    if match["fortnight"]:
+        weeks *= 2
+    days = {"today": 0, "tonight": 0, "tomorrow": 1}.get(word)
+    if days is None:
+        days = (DAYS.index(word[:3]) - base.weekday() - 1) % 7 + 1
+    return DayMention(0, match.start(), base + timedelta(days=days + 7 * weeks))
+
+
 def _read_ordinal(match: re.Match[str], text: str, base: date) -> DayMention | None:
     if HABIT.search(text):
         return None
@@ -441,6 +484,7 @@ def _read_day_word(match: re.Match[str], _text: str, base: date) -> DayMention |
 
 _Read = Callable[[re.Match[str], str, date], DayMention | None]
 _READERS: tuple[tuple[re.Pattern[str], _Read], ...] = (
+    (WEEKS_ON, _read_weeks_on),
     (_ISO, _read_iso),
     (_NUMERIC, _read_numeric),
     (_MONTH_DAY, _read_month_day),

@@ -17,9 +17,9 @@ _MAX_CHARACTERS = 2_000
 _LONGEST_LEAD = 40
 """Characters before a weekday that are searched for words such as "every"."""
 _MONTH_ABBREVIATIONS = [name[:3] for name in MONTHS]
-_DAYS = [name[:3] for name in WEEKDAYS]
+DAYS = [name[:3] for name in WEEKDAYS]
 _SMALL = "a|an|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
-_NUMBERS = dict(zip(_SMALL.split("|"), (1, 1, *range(1, 13)), strict=True))
+NUMBERS = dict(zip(_SMALL.split("|"), (1, 1, *range(1, 13)), strict=True))
 UNIT_DAYS = {"day": 1, "week": 7, "fortnight": 14, "month": 30, "year": 365}
 """Days in each unit, roughly."""
 
@@ -34,7 +34,9 @@ RELATIVE = re.compile(
 )
 # After a weekday: "Sunday mornings", "Monday to Friday"
 _MANY_DAYS = (
-    r"\s+(?:nights|mornings|afternoons|evenings|school|roast|papers?|of (?:the|each|every) month)\b"
+    r"\s+after (?:next|that)\b"
+    r"|\s+(?:nights|mornings|afternoons|evenings|school|roast|papers?|"
+    r"of (?:the|each|every) month)\b"
     r"|\s*(?:-|–|to|thru|through)\s*(?:mon|tue|wed|thu|fri|sat|sun)\w*"
 )
 # "next Friday", "on Fri"; an abbreviation needs a capital and a word before it.
@@ -43,10 +45,18 @@ NAMED_DAY = re.compile(
     rf"(?:past\s+|coming\s+)?)?\b{_WEEKDAY}\b|\b(?P<lead2>(?:on|this|next|last|by|until|till)\s+)"
     rf"(?P<short>(?-i:Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun))\b)(?P<many>{_MANY_DAYS})?"
 )
+# "A week on Tuesday", "a fortnight tomorrow", "Tuesday week", "Tuesday in two weeks"
+WEEKS_ON = re.compile(
+    rf"(?ia)\b(?:{_NUMBER}\s+weeks?|an?\s+(?P<fortnight>fortnight))\s+(?:(?:on|from|come)\s+)?"
+    rf"(?:(?:this|next|coming)\s+)?(?P<day>{_WEEKDAY}|today|tonight|tomorrow)\b"
+    rf"|\b(?P<day2>{_WEEKDAY.replace('<weekday>', '<weekday2>')}|today|tomorrow)\s+week\b"
+    rf"|\b{_WEEKDAY.replace('<weekday>', '<weekday3>')}\s+in\s+(?:\w+)\s+(?:weeks?|fortnight)\b"
+)
 # Before a day: "every Friday", "Black Friday", "a week from Friday"
 INDEFINITE = re.compile(
     r"(?i)\b(?:every|each|any|most|all|some|other|an?|one|per|many|another|first|second|third|fourth|black|good|ash|"
-    r"palm|cyber|casual|super|bloody|taco|easter|single|free|weeks? from)\s+$"
+    r"palm|cyber|casual|super|bloody|taco|easter|single|free|"
+    r"weeks? (?:from|last)|days? (?:before|after))\s+$"
 )
 # Anywhere in the sentence: "I usually swim on Friday"
 HABIT = re.compile(
@@ -88,7 +98,7 @@ _NAMED_PERIOD = re.compile(
 _LAST_PERIOD = re.compile(r"(?i)\b(?P<lead>last|this|past)\s+(?P<unit>week|weekend|month|year)\b")
 # Words that occur in a date or a period.
 _TIME_PARTS = frozenset(
-    (*TIME_WORDS, *_MONTH_ABBREVIATIONS, "sept", *_NUMBERS, *UNIT_DAYS)
+    (*TIME_WORDS, *_MONTH_ABBREVIATIONS, "sept", *NUMBERS, *UNIT_DAYS)
 ) | word_set("days past date time long old")
 
 
@@ -129,7 +139,7 @@ def may_name_time(word: str) -> bool:
 def read_amount(match: re.Match[str]) -> tuple[int, str]:
     """Return the number and the unit of "in two weeks" or "3 days ago"."""
     number, unit = match["n"] or match["n2"], match["unit"] or match["unit2"]
-    count = int(number) if number.isdecimal() else _NUMBERS[number.casefold()]
+    count = int(number) if number.isdecimal() else NUMBERS[number.casefold()]
     return count, unit.casefold()
 
 
@@ -141,7 +151,7 @@ def weekday_meant(match: re.Match[str], text: str, base: date, *, past: bool) ->
     """
     name = match["weekday"] or match["short"]
     lead = (match["lead"] or match["lead2"] or "").casefold()
-    from_today = _DAYS.index(name.casefold()[:3]) - base.weekday()
+    from_today = DAYS.index(name.casefold()[:3]) - base.weekday()
     before = _just_before(match.start(), text)
     if week := _WEEK_AFTER.match(text, match.end()) or _WEEK_BEFORE.search(before):
         return base + timedelta(days=from_today + (7 if week["next"] else -7))

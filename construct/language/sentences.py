@@ -24,10 +24,17 @@ _MAIL_HEADER = (
     r"(?:From|To|Cc|Bcc|Date|Sent|Subject|Reply-To|Received|Delivered-To|Return-Path|Message-ID|"
     r"MIME-Version|Von|An|Datum|Gesendet|Betreff|De|À|Para|Data|Fecha|Enviado|Envoyé|Assunto|"
     r"Asunto|Objet|Da|Inviato|Oggetto|Van|Aan|Verzonden|Onderwerp|Fra|Til|Emne|Sendt|Dato|Från|"
-    r"Till|Ämne|Skickat|Od|Do|Temat|Wysłano)"
+    r"Till|Ämne|Skickat|Od|Do|Temat|Wysłano|От|Кому|Тема|Дата|Від|Lähettäjä|Vastaanottaja|Aihe|"
+    r"Předmět|Komu|Feladó|Címzett|Tárgy|Kimden|Kime|Konu|发件人|收件人|主题|日期|差出人|宛先|件名|"
+    r"日時|보낸 사람|받는 사람|제목|날짜|من|إلى|الموضوع)"
 )
 # A pasted e-mail begins with header lines: "From: Ana", then "To: Ben".
-_MAIL = re.compile(rf"^{_MAIL_HEADER} ?: .+\n{_MAIL_HEADER} ?: ", re.MULTILINE)
+_MAIL = re.compile(
+    rf"^{_MAIL_HEADER} ?[:：] ?.+\n{_MAIL_HEADER} ?[:：]"
+    r"|^(?:Subject|Betreff|Assunto|Asunto|Objet|Oggetto|Onderwerp|Emne|Ämne|Temat|Тема|Předmět|"
+    r"Aihe|Tárgy|Konu|Θέμα|主题|件名|제목|الموضوع|נושא) ?[:：]",
+    re.MULTILINE,
+)
 # "- ", "## ", "(1) ", "2. ", "a) "; not "24. Dezember"
 _LIST_MARK = re.compile(
     rf"\s*(?!\d+\.\s+(?i:{'|'.join((*MONTHS, *FOREIGN_MONTHS))})\b)"
@@ -49,6 +56,21 @@ _QUESTION_OPENING = re.compile(
     r"(?! (?:I|you|he|she|it|we|they|my|your|his|her|our|their)\b).*?\b)?"
     r"(?:am|is|are|was|were|do|does|did|have|has|can|could|will|would|should) "
     r"(?:I|you|he|she|it|we|they|my|there)\b",
+    re.IGNORECASE,
+)
+# "Wann ist mein Termin", "Où habite Anne"; not "Wo ich wohne …", "Quando fui a Roma, …"
+_FOREIGN_QUESTION_OPENING = re.compile(
+    r"[\W¿]*(?:(?:wann|wo|wer|wem|wen|wie|warum|wieso|weshalb|wohin|woher|wieviel|welche\w*"
+    r"|was (?:ist|sind|war|mache|macht|habe|hat|soll|muss|weißt|isst|kostet|heißt))"
+    r"(?! (?:ich|du|er|sie|es|wir|ihr|man)\b)"
+    r"|(?:bin|habe|hab|muss|kann|soll|darf) ich|(?:ist|sind|war|heißt|wohnt) (?:mein|unser)\w*"
+    r"|(?:wanneer|waar|wie|wat|hoe|waarom|welke|hoeveel)(?! (?:ik|jij|je|hij|zij|ze|we|wij)\b)"
+    r"|quand|où|qui|quel\w*|comment|pourquoi|combien|est-ce|qu['’]est-ce"
+    r"|cuándo|dónde|adónde|quién(?:es)?|qué|cómo|cuál(?:es)?|cuánt\w+"
+    r"|quando|onde|quem|qual|quais|o que (?:é|faço|tenho)|quant[oa]s?|como (?:é|se|está)"
+    r"|dove|chi|cosa|quale|perché|come (?:si|sta|va)"
+    r"|когда|где|кто|что|как|какой|какая|какое|какие|почему|сколько|куда|откуда|чей|чья)"
+    r"(?!\w)[^,;:]*(?<![.!])",
     re.IGNORECASE,
 )
 # "Tell me about Ana."; not "Tell me I am allergic"
@@ -109,6 +131,8 @@ def is_question(sentence: str) -> bool:
     if _GOES_ON.search(sentence):
         return False
     if _ASKS_TO_TELL.match(sentence):
+        return True
+    if _FOREIGN_QUESTION_OPENING.fullmatch(sentence):
         return True
     return bool(_QUESTION_OPENING.match(sentence)) and not _FULL_STOP.search(ending)
 

@@ -7,6 +7,7 @@ are not terms unless they are quoted. Terms are compared as whole words, in any 
 """
 
 import re
+from collections.abc import Iterable
 from datetime import date
 
 from construct.language.negation import is_negation
@@ -78,6 +79,12 @@ def is_german(text: str) -> bool:
     }
     german = stop_counts.pop("de")
     return german > max(stop_counts.values())
+
+
+def takes_term_from(text: str, other: str, own: Iterable[str]) -> bool:
+    """Return whether a text has a term or name of another that its own texts do not have."""
+    shared = (terms(text) | opening_names(text)) & set(words(other))
+    return bool(shared.difference(*map(words, own)))
 
 
 def opening_names(text: str) -> frozenset[str]:

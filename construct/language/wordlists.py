@@ -64,6 +64,14 @@ STOP_WORDS = {language: word_set(text) for language, text in _STOP_WORDS.items()
 # Words that show which language a text is in. "A" is a word in too many of them.
 LANGUAGE_WORDS = {language: stops - {"a"} for language, stops in STOP_WORDS.items()}
 
+# Stop words that other languages have too: Polish "na", Finnish "on", Danish "er".
+COMMON_WORDS = word_set(
+    """
+    a al an da dat de den do e el en er han har i in is ja je la le ma man me mi min na ne no o on
+    per se si ta te ti to tu u un y za è
+"""
+)
+
 # Words that negate a sentence, in about twenty languages.
 NEGATIONS = word_set(
     """

@@ -17,14 +17,13 @@ from construct.language.named_periods import month_number, named_periods
 from construct.language.terms import opening_names, terms
 from construct.language.wordlists import MONTHS
 from construct.language.words import normal_form, tokens, words
-from construct.memory.promotion import promote
-from construct.memory.shown.lines import line_tokens
+from construct.memory.shown.lines import NoteFields, line_tokens
 from construct.program import in_shell
-from construct.store import cycles, observations, provenance
+from construct.store import cycles, note_links, observations, succession
 from construct.store.database import transaction
 from construct.store.records import Observation
 from construct.text import one_line, storable
-from construct.vocabulary import Replacement, Settled, Stance
+from construct.vocabulary import Origin, Replacement, Settled, Stance
 
 # " (done)" in "Dentist (done)", and " (moved to 2026-03-05)"
 _REMARK = re.compile(r" \((?:done|cancelled|moved to [0-9-]+)\)$")
@@ -89,6 +88,23 @@ def move(db: sqlite3.Connection, observation_id: int, when: str, clock: Clock) -
         return _replace(db, old, new, clock)
 
 
+def take_over(
+    db: sqlite3.Connection, old: Observation, note: NoteFields, category: str | None, clock: Clock
+) -> int:
+    """Put the user's own note in the place of one that says the same. Return its id.
+
+    It is kept on request from then on. Runs in the caller's transaction.
+    """
+    new = old._replace(
+        content=note.content,
+        priority=note.priority,
+        referenced_date=note.referenced_date or old.referenced_date,
+        category=category or old.category,
+        kept=1,
+    )
+    return _replace(db, old, new, clock)
+
+
 def _with_remark(content: str, remark: str) -> str:
     """Return the text with a remark such as "(done)" in place of an earlier one."""
     return f"{_REMARK.sub('', content)} ({remark})"
@@ -108,20 +124,19 @@ def _replace(
         generation=0,
         cycle_id=cycle_id,
         created_at=now,
-        committed_at=now if old.committed_at else None,
-        origin="user",
+        committed_at=now if old.committed_at or changed.kept else None,
+        origin=Origin.USER,
         withheld=0,
+        graph_cycle_id=None,
         asked_at=old.asked_at if changed.referenced_date == old.referenced_date else None,
     )
     values = new._replace(token_count=line_tokens(new))._asdict()
     del values["id"], values["uid"]
     new_id = observations.insert_observation(db, values)
     assert new_id is not None  # no rule forbids the user's own words
-    observations.link_messages(db, new_id, [m.id for m in provenance.messages_behind(db, [old.id])])
     observations.supersede(db, [old.id], cycle_id, now)
-    provenance.link_replaced(db, [(new_id, old.id)], Replacement.EDIT, cycle_id)
-    provenance.inherit_links(db, old.id, new_id)
-    promote(db, clock)
+    note_links.link_replaced(db, [(new_id, old.id)], Replacement.EDIT, cycle_id)
+    note_links.inherit_links(db, old.id, new_id)
     return new_id
 
 
@@ -156,7 +171,7 @@ def in_force(db: sqlite3.Connection, observation_id: int) -> Observation:
     observation = observations.observation(db, observation_id)
     if observation.state != "superseded":
         return observation
-    successors = provenance.successors(db, observation, lambda o: o.state != "superseded")
+    successors = succession.successors(db, observation, lambda o: o.state != "superseded")
     if successors:
         ids = ", ".join(str(i) for i in sorted(o.id for o in successors))
         instead = ids if len(successors) == 1 else "one of these"

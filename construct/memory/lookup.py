@@ -18,8 +18,9 @@ from construct.memory.recall.search import Hit, search_memory
 from construct.memory.recall.spelling import Respelt
 from construct.memory.shown.forks import descent
 from construct.references import Reference, written
-from construct.store import provenance, search, search_index
+from construct.store import search, search_index
 from construct.store.agenda import dated_notes
+from construct.store.note_links import messages_behind
 from construct.store.records import Descent
 from construct.store.search import Entry, Filters
 from construct.vocabulary import ItemKind
@@ -109,7 +110,7 @@ class SourcePage:
 
     reference: Reference
     entry: Entry
-    """The message, observation or memory that the id names."""
+    """The message or observation that the id names."""
     parts: Sequence[Part]
     page: int
     pages: int
@@ -184,43 +185,29 @@ def readable(
     """
     if not rights.is_limited:
         return set(references)
-    promoted = search.promoted_from(db, [i for kind, i in references if kind == ItemKind.MEMORY])
-    observation_of = {
-        (kind, number): promoted.get(number) if kind == ItemKind.MEMORY else number
-        for kind, number in references
-        if kind != ItemKind.MESSAGE
-    }
-    ids = {number for number in observation_of.values() if number is not None}
-    allowed = set[int | None](ids - rights.hidden_observations)
+    ids = {number for kind, number in references if kind == ItemKind.OBSERVATION}
+    allowed = ids - rights.hidden_observations
     if rights.is_narrowed:
         allowed &= search.resting_within(db, ids, rights.since, rights.descent, zone)
-    else:
-        allowed.add(None)
     return {
-        reference
-        for reference in references
-        if reference not in observation_of or observation_of[reference] in allowed
+        (kind, number)
+        for kind, number in references
+        if kind == ItemKind.MESSAGE or number in allowed
     }
 
 
 def _source_messages(db: sqlite3.Connection, entry: Entry, filters: Filters) -> Sequence[Entry]:
     """Return the messages behind a note that may be read, oldest first.
 
-    For a message, it comes first and then its neighbours, the nearest first. A memory
-    without an observation is returned itself.
+    For a message, it comes first and then its neighbours, the nearest first.
     """
-    observation_id: int | None = entry.id
-    if entry.kind == ItemKind.MEMORY:
-        observation_id = search.promoted_from(db, [entry.id]).get(entry.id)
-    if observation_id is None:
-        return [entry]
     if entry.kind == ItemKind.MESSAGE:
         assert entry.conversation is not None
         line = tuple(descent(db, entry.conversation))
         near = search.around(db, entry.id, line, filters, NEIGHBOURS)
         entries = {one.id: one for one in search.results(db, ItemKind.MESSAGE, near, filters)}
         return [entry, *(entries[i] for i in near if i in entries)]
-    ids = [m.id for m in provenance.messages_behind(db, [observation_id])]
+    ids = [m.id for m in messages_behind(db, [entry.id])]
     found = search.results(db, ItemKind.MESSAGE, ids, filters)
     return sorted(found, key=lambda message: message.moment)
 

@@ -8,7 +8,9 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from construct import tokens
 from construct.config import Thresholds
+from construct.language.weekdays import names_day_or_month
 from construct.store.conversations import NO_CACHE
 from construct.vocabulary import WorkKind
 
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 LEFTOVER_TOKENS = 200
 """Unobserved tokens above which a conversation is observed when it is left or cold."""
+TELLING_TOKENS = 12
+"""Tokens above which a message of the user's is observed when the conversation is left."""
 REFLECT_REGARDLESS = 1.5
 """Multiple of its threshold at which the reflector runs even though that rewrites the prefix."""
 REGROWTH = 1.25
@@ -48,6 +52,10 @@ class Situation:
     """Whether the prompt cache has expired."""
     leaving: bool = False
     """Whether the user is leaving the conversation."""
+    telling: bool = False
+    """Whether an unobserved message of the user's may say something to remember."""
+    in_notebook: bool = False
+    """Whether no model answers here: observing costs nothing, so it never waits."""
     rewriting: bool = False
     """Whether a compaction has just rewritten the prefix, which makes changes cheap."""
 
@@ -69,7 +77,18 @@ def observing_is_due(situation: Situation, thresholds: Thresholds) -> bool:
     needed_tokens = thresholds.observer
     if situation.cold or situation.leaving:
         needed_tokens = min(needed_tokens, LEFTOVER_TOKENS + 1)
+    if situation.in_notebook or (situation.leaving and situation.telling):
+        needed_tokens = 1
     return not situation.held and situation.unobserved_tokens >= needed_tokens
+
+
+def is_telling(text: str) -> bool:
+    """Return whether a user's message may say something to remember: "dentist tomorrow at 10"."""
+    return (
+        any(map(str.isdigit, text))
+        or names_day_or_month(text)
+        or tokens.count(text) > TELLING_TOKENS
+    )
 
 
 def compacting_is_due(situation: Situation, thresholds: Thresholds) -> bool:
@@ -107,7 +126,9 @@ def is_cold(last_request: datetime | None, life: str | None, now: datetime) -> b
     A request in the future was sent before the clock was set back: its distance from now
     counts in the same way.
     """
-    return last_request is None or abs(now - last_request) > lifetime(life)
+    if last_request is None or life == NO_CACHE:
+        return True
+    return abs(now - last_request) > lifetime(life)
 
 
 def lifetime(life: str | None) -> timedelta:

@@ -64,10 +64,10 @@ def reading_tools(where: str) -> tuple[Tool, ...]:
         "user refers to something you do not see, or when exact words, numbers or dates matter. "
         "A result need not have all the words, so give several at once. Each result is a line: "
         "its id, its day, its kind, who said it or whether it was stated, planned, asked, "
-        "hypothetical, inferred or quoted, then the words. A memory is a fact that is kept apart "
-        "from the observations. A loose match lacks half the words or a quoted phrase, is "
-        "similar in meaning, or is next to a match. A related one was found through the people, "
-        "places and things in the query; a respelt one has a word with a similar spelling.",
+        "hypothetical, inferred or quoted, then the words. A loose match lacks half the words or "
+        "a quoted phrase, is similar in meaning, or is next to a match. A related one was found "
+        "through the people, places and things in the query; a respelt one has a word with a "
+        "similar spelling.",
         {
             "query": {
                 "type": "string",

@@ -9,15 +9,16 @@ from construct.errors import ConstructError
 from construct.llm.types import Tool, ToolResult, ToolUse
 from construct.memory import reading_tools
 from construct.memory.config import MemoryConfig
+from construct.memory.keeping import keep_for_model
 from construct.memory.lookup import Rights
-from construct.memory.promotion import remember
 from construct.memory.reading_tools import Found, tool
 from construct.memory.shown.forks import reach
+from construct.store import messages
 from construct.store.database import transaction
 from construct.store.in_thread import Store
 from construct.store.reply_context import ContextItem
 from construct.text import shorten
-from construct.vocabulary import MemoryOrigin, Scope
+from construct.vocabulary import Role, Scope
 
 Forget = Callable[[int], Awaitable[str]]
 """Forgets an observation if the user agrees, and returns the answer for the model."""
@@ -28,8 +29,8 @@ _WRITING_TOOLS = (
         "Keep one thing for good, in one self-contained sentence about the person or their "
         "world. Use it when they ask you to remember something, or state something that plainly "
         "must never be lost; ordinary talk is observed without you. Do not store what was only "
-        "quoted, supposed or asked, unless they ask you to keep it. You cannot change it "
-        "afterwards: if you do not know which day or person they mean, ask first.",
+        "quoted, supposed or asked, unless they ask you to keep it. If you do not know which day "
+        "or person they mean, ask first. They are shown what you kept, and can undo it.",
         {
             "content": {
                 "type": "string",
@@ -48,8 +49,7 @@ _WRITING_TOOLS = (
         "good. Only when the person asks for it; they are asked to confirm. The messages behind "
         "it stay stored, withheld from you. If the person wants them emptied too, do not call "
         "this: they type `/forget 12 --words` instead. The number is the one that recall gave for "
-        "it. A memory that is kept apart, or a message, is deleted by the person alone: "
-        "`/forget memory:6`, `/forget message:6 --words`.",
+        "it. A message is deleted by the person alone: `/forget message:6 --words`.",
         {"id": {"type": "integer", "description": "The observation's number."}},
         ["id"],
     ),
@@ -103,8 +103,9 @@ class ToolBox:
             case "remember" if not self.learns:
                 return "Memory is read-only now: nothing was stored. Say so."
             case "remember":
+                content, category = arguments.get("content"), arguments.get("category")
                 return await self.store.call(
-                    self._remember, str(arguments["content"]), arguments.get("category")
+                    self._remember, _as_text(content), _as_text(category or "")
                 )
             case "forget" if self.forget is not None:
                 return await self.forget(int(arguments["id"]))
@@ -118,16 +119,20 @@ class ToolBox:
         rights = Rights(scope, hidden_messages=self.answering)
         return reading_tools.use(db, self.config, rights, call.name, call.input)
 
-    def _remember(self, db: sqlite3.Connection, content: str, category: object) -> str:
+    def _remember(self, db: sqlite3.Connection, content: str, category: str) -> str:
         with transaction(db):
-            kept = remember(
-                db,
-                content,
-                str(category) if category else None,
-                MemoryOrigin.ASSISTANT,
-                self.config.clock,
-            )
-        return f"Kept as memory:{kept.id}: {kept.content}"
+            answering = [messages.get_message(db, i) for i in sorted(self.answering)]
+            said = [m for m in answering if m.role == Role.USER]
+            newest = said[-1] if said else None
+            kept = keep_for_model(db, content, category, newest, self.config.clock)
+        return f"Kept as {kept.id}: {kept.content}"
+
+
+def _as_text(value: object) -> str:
+    """Return an argument that must be text. Raises TypeError."""
+    if not isinstance(value, str):
+        raise TypeError("`content` and `category` must be text")
+    return value
 
 
 def summary(call: ToolUse) -> str:

@@ -35,7 +35,7 @@ from construct.vocabulary import AgendaState, ItemKind, Role, Way
 _MAX_ITEMS = 3
 _MIN_PAUSE = timedelta(hours=1)
 """Shorter pauses in a conversation are not mentioned."""
-_PASSAGE_LABELS = {"user": "They said", "assistant": "You said", "memory": "Kept"}
+_PASSAGE_LABELS = {"user": "They said", "assistant": "You said"}
 """How a passage begins, by the role or else the kind of what it was cut from."""
 
 

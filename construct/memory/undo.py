@@ -13,13 +13,11 @@ from dataclasses import asdict, dataclass, replace
 from construct.clock import Clock, to_text
 from construct.errors import ConstructError, NotFoundError
 from construct.memory.graph.storing import revert_graph
-from construct.memory.promotion import promote
 from construct.memory.shown.forks import reach
 from construct.memory.shown.view import show_again
-from construct.store import cycles, forget_requests, reverting
+from construct.store import cycles, questions, reverting
 from construct.store.conversations import get_watermarks, set_task_and_response, set_watermark
 from construct.store.database import rehearsal, transaction
-from construct.store.memories import drop_successors
 from construct.store.messages import last_message_id, live_messages
 from construct.store.observations import active_tokens, observations
 from construct.store.records import Cycle, Observation
@@ -123,7 +121,7 @@ def _revert(db: sqlite3.Connection, cycle: Cycle, clock: Clock) -> Undone:
     now = to_text(clock.now())
     made = reverting.made_by(db, cycle.id)
     superseded = reverting.superseded_by(db, cycle.id)
-    given_back = forget_requests.withheld_by(db, cycle.id)
+    given_back = questions.withheld_by(db, cycle.id)
     relations = revert_graph(db, cycle.id) if cycle.kind == CycleKind.GRAPH else 0
     reverting.swap_observations(db, cycle, now)
     if not made:
@@ -134,15 +132,13 @@ def _revert(db: sqlite3.Connection, cycle: Cycle, clock: Clock) -> Undone:
         last_message = last_message_id(db, cycle.conversation_id)
         if moved_watermarks(db, cycle):
             _lower_watermarks(db, cycle.conversation_id, cycle.first_message_id or 0, now)
-    forget_requests.withdraw(db, cycle.id)
+    questions.withdraw_of(db, cycle.id)
     base_tokens = None
     if cycle.kind == CycleKind.REFLECTOR:
         conversation_id = cycle.conversation_id
         descent = None if conversation_id is None else reach(db, "conversation", conversation_id)
         base_tokens = active_tokens(db, descent)
     reverting.mark_reverted(db, cycle.id, now, last_message, base_tokens)
-    drop_successors(db, superseded)
-    promote(db, clock)
     return Undone(
         cycle=cycles.get_cycle(db, cycle.id),
         deactivated=tuple(observations(db, made)),

@@ -18,7 +18,7 @@ from construct.operations.context import Context
 from construct.operations.memory import correctable
 from construct.program import in_shell
 from construct.references import Reference
-from construct.store.agenda import dated_notes, origin, revised_at
+from construct.store.agenda import dated_notes, first_wording, revised_at
 from construct.store.conversations import get_watermarks
 from construct.store.cycles import settled_by
 from construct.store.messages import live_ids
@@ -68,7 +68,7 @@ def calendar(ctx: Context) -> list[CalendarEvent]:
     uses: Counter[str] = Counter()
     events = []
     for item in sorted(agenda(ctx).items, key=lambda item: item.id):
-        first = origin(ctx.db, item.id)
+        first = first_wording(ctx.db, item.id)
         digest = hashlib.sha256(first.wording.encode()).hexdigest()[:_DIGEST_LENGTH]
         uid = f"{first.message_uid}-{digest}"
         uses[uid] += 1

@@ -19,9 +19,10 @@ from construct.memory.shown.forks import descent
 from construct.memory.shown.view import packed
 from construct.operations.context import Context
 from construct.operations.memory import observations_in_scope
-from construct.store import doors, forget_requests, observations, provenance
+from construct.store import doors, observations, questions
 from construct.store.conversations import get_conversation
 from construct.store.doors import DoorCalls
+from construct.store.note_links import source_links
 from construct.store.records import Observation
 from construct.text import shorten
 from construct.vocabulary import ItemKind
@@ -69,8 +70,8 @@ def rights(ctx: Context, allowed: Access) -> Rights:
         descent=None if talk is None else tuple(descent(ctx.db, talk)),
         since=allowed.since,
         is_narrowed=allowed != Access(),
-        hidden_messages=tuple(forget_requests.messages_not_yet_withheld(ctx.db)),
-        hidden_observations=forget_requests.not_yet_withheld(ctx.db),
+        hidden_messages=tuple(questions.messages_not_yet_withheld(ctx.db)),
+        hidden_observations=questions.not_yet_withheld(ctx.db),
     )
 
 
@@ -100,11 +101,11 @@ class Details:
 
 def details(ctx: Context) -> Details:
     """Return the active and pending observations in the scope of the user's conversation."""
-    asked_to_forget = forget_requests.not_yet_withheld(ctx.db)
+    asked_to_forget = questions.not_yet_withheld(ctx.db)
     in_scope = observations_in_scope(ctx)
     shown = [o for o in in_scope if not (o.withheld or o.id in asked_to_forget)]
     sources: dict[int, list[int]] = {}
-    for observation_id, source_id in provenance.source_links(ctx.db, [o.id for o in shown]):
+    for observation_id, source_id in source_links(ctx.db, [o.id for o in shown]):
         sources.setdefault(observation_id, []).append(source_id)
     return Details(shown, sources)
 

@@ -31,12 +31,13 @@ from construct.memory.learning.proposals import Extraction, ProposedObservation
 from construct.memory.shown.forks import reach
 from construct.memory.shown.transcript import batches
 from construct.operations.context import Context
-from construct.store import provenance
+from construct.store import note_links
 from construct.store.backlog import Backlog
 from construct.store.messages import is_readable, latest_messages, messages_since, newest_messages
+from construct.store.note_history import without_reverted
 from construct.store.records import Message, Observation
 from construct.user_rules import Rules, read_rules
-from construct.vocabulary import CycleKind, MemoryOrigin, Scope
+from construct.vocabulary import CycleKind, Origin, Scope
 
 USUAL_LAST = 40
 """How many of the last messages are read again unless the user says otherwise."""
@@ -121,8 +122,8 @@ def plan_dry_run(
     else:
         messages = messages_since(ctx.db, to_text(parse_moment(since, ctx.clock)))
     readable = [message for message in messages if is_readable(message)]
-    direct = [o.id for o in provenance.observations_from(ctx.db, [m.id for m in readable])]
-    derived = provenance.with_dependents(ctx.db, direct)
+    direct = [o.id for o in note_links.observations_from(ctx.db, [m.id for m in readable])]
+    derived = note_links.with_dependents(ctx.db, direct)
     rules = read_rules(ctx.settings.memory_rules)
     readings: list[Reading] = []
     waiting: list[Backlog] = []
@@ -133,11 +134,11 @@ def plan_dry_run(
         readings += [_reading(ctx, model, batch, derived, rules) for batch in parts]
     learned = [
         o
-        for o in provenance.without_reverted(ctx.db, direct)
-        if o.generation == 0 and o.origin != MemoryOrigin.USER and not o.withheld
+        for o in without_reverted(ctx.db, direct)
+        if o.generation == 0 and o.origin != Origin.USER and not o.withheld
     ]
     sources: dict[int, set[int]] = {}
-    for observation_id, message_id in provenance.message_links(ctx.db, [o.id for o in learned]):
+    for observation_id, message_id in note_links.message_links(ctx.db, [o.id for o in learned]):
         sources.setdefault(observation_id, set()).add(message_id)
     return DryRunPlan(
         readings=readings,

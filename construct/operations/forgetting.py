@@ -9,15 +9,14 @@ from construct.errors import NotFoundError
 from construct.memory import forgetting
 from construct.memory import undo as memory_undo
 from construct.memory.forgetting import ForgetPlan, Forgotten
-from construct.memory.promotion import promote
 from construct.memory.undo import Undone
 from construct.operations.context import Context
 from construct.references import Reference
-from construct.store import forget_requests
+from construct.store import questions
 from construct.store.conversations import get_conversation
 from construct.store.database import transaction
-from construct.store.forget_requests import ForgetRequest
-from construct.store.records import Memory, Message, Observation
+from construct.store.questions import ForgetRequest
+from construct.store.records import Message, Observation
 from construct.vocabulary import CycleKind
 
 
@@ -80,28 +79,25 @@ def _described(ctx: Context, changes: Undone) -> Undo:
 class ForgetQuestion:
     """The requests to forget that one observer run found, and what else they would delete."""
 
-    cycle_id: int | None
+    id: int
     requests: Sequence[ForgetRequest]
     deleted: Sequence[Observation]
     """The observations that would be deleted in addition to those asked for."""
-    memories: Sequence[Memory]
-    """The memories to delete that were not promoted. Promoted ones go with their observation."""
     emptied: Sequence[Message]
     """The messages that would be emptied in addition to those asked for."""
 
 
 def next_question(ctx: Context) -> ForgetQuestion | None:
     """Return the question about the oldest unanswered requests to forget, or None."""
-    unanswered = forget_requests.unanswered(ctx.db)
+    unanswered = questions.unanswered_requests(ctx.db)
     if not unanswered:
         return None
-    cycle_id = unanswered[0].cycle_id
-    requests = [request for request in unanswered if request.cycle_id == cycle_id]
+    question_id = unanswered[0].question_id
+    requests = [request for request in unanswered if request.question_id == question_id]
     plans = [plan_forget(ctx, _reference(request), words=True) for request in requests]
     asked_for = {request.observation_id for request in requests}
     asked_for_messages = {request.message_id for request in requests}
     deleted = {o.id: o for plan in plans for o in plan.observations if o.id not in asked_for}
-    memories = {m.id: m for plan in plans for m in plan.memories if m.observation_id is None}
     emptied = {
         m.id: m
         for plan in plans
@@ -109,10 +105,9 @@ def next_question(ctx: Context) -> ForgetQuestion | None:
         if m.text and m.id not in asked_for_messages
     }
     return ForgetQuestion(
-        cycle_id,
+        question_id,
         requests,
         deleted=[deleted[i] for i in sorted(deleted)],
-        memories=[memories[i] for i in sorted(memories)],
         emptied=[emptied[i] for i in sorted(emptied)],
     )
 
@@ -128,13 +123,12 @@ def forget_requested(ctx: Context, question: ForgetQuestion) -> None:
 def keep_requested(ctx: Context, question: ForgetQuestion) -> None:
     """Keep what was to be forgotten: the model is shown it again."""
     with transaction(ctx.db):
-        forget_requests.restore(ctx.db, question.cycle_id)
-        promote(ctx.db, ctx.clock)
+        questions.withdraw(ctx.db, question.id)
 
 
 def leave_withheld(ctx: Context, question: ForgetQuestion) -> None:
     """Mark the question as answered; what is withheld from the model stays withheld."""
-    forget_requests.mark_answered(ctx.db, question.cycle_id, to_text(ctx.clock.now()))
+    questions.answer(ctx.db, question.id, "withheld", to_text(ctx.clock.now()))
 
 
 def _reference(request: ForgetRequest) -> Reference:

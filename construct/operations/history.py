@@ -14,9 +14,10 @@ from construct.clock import Clock, from_text, to_text
 from construct.errors import UsageError
 from construct.language.moments import parse_moment
 from construct.operations.context import Context
-from construct.store import observations, provenance
+from construct.store import note_history, observations, succession
 from construct.store.forbidden import count_left_out
-from construct.store.provenance import Generation, Span
+from construct.store.note_history import Generation, Span
+from construct.store.note_links import sources_of
 from construct.store.records import Observation
 from construct.text import shorten
 from construct.vocabulary import CycleKind, Priority
@@ -64,7 +65,7 @@ def diff(ctx: Context, since: str, until: str | None = None) -> Diff:
     for old in before:
         if old.id in after:
             continue
-        successors = provenance.successors(ctx.db, old, lambda o: o.id in after)
+        successors = succession.successors(ctx.db, old, lambda o: o.id in after)
         if not successors:
             gone.append(old)
         changed += [(old, new) for new in sorted(successors, key=lambda o: o.id)]
@@ -88,7 +89,7 @@ def _known_at(ctx: Context, moment: str) -> list[Observation]:
         for o in observations.unsuperseded(ctx.db)
         if o.committed_at is None and o.created_at <= moment
     ]
-    return provenance.active_at(ctx.db, moment) + pending
+    return note_history.active_at(ctx.db, moment) + pending
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +111,10 @@ def generations(ctx: Context) -> Generations:
     """Return the counts of observations by generation, and the newest reflections."""
     newest = observations.newest_reflections(ctx.db, _NEWEST_REFLECTIONS)
     return Generations(
-        levels=tuple(provenance.generations(ctx.db)),
+        levels=tuple(note_history.generations(ctx.db)),
         newest=tuple(newest),
-        sources=observations.sources_of(ctx.db, [o.id for o in newest]),
-        kept_back=tuple(provenance.notes_of_reflections(ctx.db, _NEWEST_REFLECTIONS)),
+        sources=sources_of(ctx.db, [o.id for o in newest]),
+        kept_back=tuple(note_history.notes_of_reflections(ctx.db, _NEWEST_REFLECTIONS)),
         left_out=count_left_out(ctx.db),
     )
 
@@ -166,7 +167,7 @@ class PeriodSummary:
 
 def timeline(ctx: Context) -> list[PeriodSummary]:
     """Return every week from the first in which something was learned to this one."""
-    return weeks(provenance.spans(ctx.db), ctx.clock)
+    return weeks(note_history.spans(ctx.db), ctx.clock)
 
 
 def weeks(spans: Iterable[Span], clock: Clock) -> list[PeriodSummary]:

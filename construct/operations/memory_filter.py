@@ -3,7 +3,7 @@
 A priority, a stance or a mark keeps only what has it; of several priorities, or several
 stances, one is enough. `since`, `until` and `on` take a day, a month, a year or an age.
 `all` filters nothing. Every other word, and all text in quotation marks, must be in the
-observation or memory.
+observation.
 """
 
 import re
@@ -17,8 +17,8 @@ from construct.errors import UsageError
 from construct.language.moments import parse_moment
 from construct.language.periods import parse_when
 from construct.memory.agenda import outcome_unknown
-from construct.store.records import Memory, Observation
-from construct.vocabulary import MemoryOrigin, Priority, Stance
+from construct.store.records import Observation
+from construct.vocabulary import Origin, Priority, Stance
 
 # What can be typed, with an explanation for the help and the completion.
 PRIORITIES: Mapping[str, str] = {
@@ -47,9 +47,11 @@ MARKS: Mapping[str, tuple[str, Callable[[Observation, date], bool]]] = {
     "pinned": ("kept as it is", lambda o, _: bool(o.pinned)),
     "unknown": ("past plans, outcome unknown", outcome_unknown),
     "reflections": ("made from other observations", lambda o, _: o.generation > 0),
-    "yours": ("written or edited by you", lambda o, _: o.origin == MemoryOrigin.USER),
+    "yours": ("written or edited by you", lambda o, _: o.origin == Origin.USER),
+    "kept": ("kept on request", lambda o, _: bool(o.kept)),
 }
 """Marks other than priority and stance, each with an explanation and its test."""
+_MARKS_IN_WORDS = {"unknown": "outcome unknown", "kept": "kept on request"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,23 +83,13 @@ class MemoryFilter:
             and self._is_in(o.content)
         )
 
-    def matches_memory(self, memory: Memory, clock: Clock) -> bool:
-        """Return whether a memory passes the filter. Memories have no priority or stance."""
-        if self.priorities or self.stances or set(self.marks) - {"yours"}:
-            return False
-        return (
-            (not self.marks or memory.origin == MemoryOrigin.USER)
-            and self._is_within(clock.day(memory.created_at).isoformat())
-            and self._is_in(memory.content)
-        )
-
     def parts(self) -> Iterator[str]:
         """Yield each part of the filter in words, such as "high or low" or "since 2026-03-01"."""
         for names in (self.priorities, self.stances):
             if names:
                 yield " or ".join(names)
         for mark in self.marks:
-            yield "outcome unknown" if mark == "unknown" else mark
+            yield _MARKS_IN_WORDS.get(mark, mark)
         if self.first_day and self.first_day == self.last_day:
             yield f"on {self.first_day}"
         else:

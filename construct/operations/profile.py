@@ -1,5 +1,6 @@
 """The user's profile: what is known now, grouped by subject."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,11 +8,10 @@ from itertools import chain
 
 from construct.language.index_words import index_words
 from construct.memory.graph.names import is_user, key
-from construct.memory.promotion import category_of
 from construct.operations.context import Context
 from construct.operations.memory import list_in_scope
 from construct.store import graph
-from construct.store.records import Memory, Observation
+from construct.store.records import Observation
 from construct.vocabulary import Stance
 
 _FACTUAL_STANCES = frozenset({Stance.STATED, Stance.PLANNED, Stance.INFERRED})
@@ -32,7 +32,18 @@ _HEADINGS = {
     "preference": "Likes and dislikes",
     "plan": "Plans",
 }
-"""The heading for each memory category, in display order. Two share one."""
+"""The heading for each category, in display order. Two share one."""
+_CATEGORY_PATTERNS = {
+    "health": r"allerg\w+|asthma|diabet\w+|doctor|dentist|medic\w+|surgery|pregnan\w+|"
+    r"intoleran\w+|vegan|vegetarian|ill",
+    "plan": r"will|plans? to|going to|appointment|booked|flight|meeting|deadline|tomorrow",
+    "preference": r"likes?|loves?|hates?|dislikes?|prefers?|enjoys?|favou?rite|rather",
+    "work": r"works?|job|boss|colleagues?|employer|salary|company|office|project|teaches",
+    "person": r"wife|husband|partner|mother|mum|mom|father|dad|parents?|sisters?|brothers?|"
+    r"sons?|daughters?|child\w*|kids?|friends?|married|name is|called|birthday",
+    "place": r"lives? in|lives? at|moved to|address|born in|based in|house|flat|apartment",
+}
+"""Patterns of whole words by which a category is guessed. The first that matches counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +51,7 @@ class ProfileLine:
     """One thing known about the user."""
 
     date: str
-    item: Observation | Memory
+    item: Observation
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +87,10 @@ def profile(ctx: Context) -> list[Subject]:
 
 
 def _known(ctx: Context) -> Iterator[ProfileLine]:
-    """Yield the facts and memories in scope, without those withheld from the model."""
-    listed = list_in_scope(ctx)
-    for o in listed.observations:
+    """Yield the facts in scope, without those withheld from the model."""
+    for o in list_in_scope(ctx).observations:
         if o.stance in _FACTUAL_STANCES and not o.withheld:
             yield ProfileLine(o.observation_date, o)
-    for m in listed.memories:
-        yield ProfileLine(str(ctx.clock.day(m.created_at)), m)
 
 
 def _known_names(ctx: Context) -> dict[str, str]:
@@ -113,15 +121,19 @@ def _newest_first(lines: Sequence[ProfileLine]) -> list[ProfileLine]:
     return sorted(lines, key=lambda line: (line.date, line.item.id), reverse=True)
 
 
-def _heading(item: Observation | Memory) -> str:
-    """Return the heading of the category that an observation or memory belongs to."""
-    if isinstance(item, Memory):
-        category = item.category or "other"
-    elif item.stance == Stance.PLANNED:
-        category = "plan"
-    else:
-        category = category_of(item.content)
-    return _HEADINGS.get(category, category.capitalize())
+def _heading(o: Observation) -> str:
+    """Return the heading of the category that an observation belongs to."""
+    by_rule = "plan" if o.stance == Stance.PLANNED else _category_of(o.content)
+    category = o.category or by_rule
+    return _HEADINGS.get(category.casefold(), category.capitalize())
+
+
+def _category_of(content: str) -> str:
+    """Guess the category of a sentence from a few plain words, or return `other`."""
+    for category, pattern in _CATEGORY_PATTERNS.items():
+        if re.search(rf"(?i)\b(?:{pattern})\b", content):
+            return category
+    return "other"
 
 
 def _order(name: str, mentions: Counter[str]) -> tuple[int, int, str]:

@@ -1,4 +1,4 @@
-"""Search messages, observations and memories."""
+"""Search messages and observations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ def search(
     include_all: bool = False,
     by: str | None = None,
 ) -> SearchResult:
-    """Search messages, observations and memories.
+    """Search messages and observations.
 
     `as_of`, such as "yesterday", searches the memory as it was then. `by` limits the
     search to what the user or the assistant said; `include_all` adds what is superseded.

@@ -1,7 +1,8 @@
 """Import conversations from a file; export everything, an attachment or a page to one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -17,13 +18,20 @@ from construct.store.output_file import (
     write_bytes,
 )
 from construct.store.transfer.exporting import FORMATS, write_export
-from construct.store.transfer.importing import STORING, ImportReport
-from construct.store.transfer.importing import import_file as import_into
+from construct.store.transfer.foreign_values import noon
+from construct.store.transfer.foreign_writer import ImportOptions
+from construct.store.transfer.importing import FORGOTTEN, STORING, FoundFiles, ImportReport
+from construct.store.transfer.importing import import_files as import_into
 
 if TYPE_CHECKING:
     from construct.attachments import Attachment
 
-__all__ = ["FORMATS", "STORING"]  # re-exported for the command line and the chat
+__all__ = [
+    "FORGOTTEN",
+    "FORMATS",
+    "STORING",
+    "FoundFiles",
+]  # re-exported for the command line and the chat
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,21 +93,37 @@ def write_page(ctx: Context, html: str, target: Path, *, force: bool = False) ->
         file.write(html)
 
 
-def import_file(
-    ctx: Context, file: Path, progress: Callable[[str, int, int], None] = lambda *_: None
+def import_files(
+    ctx: Context,
+    paths: Sequence[Path],
+    options: ImportOptions = ImportOptions(),
+    progress: Callable[[str, int, int], None] = lambda *_: None,
+    announce: Callable[[FoundFiles], None] = lambda _: None,
 ) -> Imported:
-    """Import conversations from a file, all of them or none.
+    """Import files, folders and ZIP archives.
 
-    `progress` is called with what is being done, how much is done, and the total. Raises
-    UsageError if the file is the database itself.
+    `announce` is called with what was found before it is read, `progress` with what is being
+    done, how much is done, and the total. Raises UsageError if one is the database itself.
     """
     database = ctx.settings.db
-    if file.exists() and database.exists() and file.samefile(database):
-        raise UsageError(f"{file} is the database itself. There is nothing to import from it.")
-    report = import_into(ctx.db, file, ctx.clock, progress)
+    for path in paths:
+        if path.exists() and database.exists() and path.samefile(database):
+            raise UsageError(f"{path} is the database itself. There is nothing to import from it.")
+    report = import_into(ctx.db, paths, ctx.clock, progress, options, announce)
     return Imported(
         report, ctx.settings.learns and bool(report.messages and count_unobserved(ctx.db))
     )
+
+
+def import_options(ctx: Context, date_text: str | None, *, is_own_text: bool) -> ImportOptions:
+    """Return the options of an import. Raises UsageError if the text is not a date."""
+    if date_text is None:
+        return ImportOptions(is_own_text=is_own_text)
+    try:
+        said_at = noon(date.fromisoformat(date_text.strip()), ctx.clock.zone)
+    except ValueError:
+        raise UsageError(f"Not a date: {date_text}\nWrite it like 2025-03-01.") from None
+    return ImportOptions(said_at, is_own_text)
 
 
 def _refuse_to_replace(ctx: Context, target: Path, force: bool) -> None:

@@ -7,14 +7,9 @@ import sqlite3
 from datetime import date
 from typing import NamedTuple
 
+from construct.store.note_links import with_earlier_forms
 from construct.store.records import SETTLED_SQL
-
-_ORIGINS = """WITH RECURSIVE earlier(id) AS (
-    VALUES (:id) UNION
-    SELECT source_id FROM observation_sources JOIN earlier ON observation_id = earlier.id UNION
-    SELECT replaced_id FROM observation_replaced JOIN earlier ON observation_id = earlier.id
-    WHERE relation = 'edit')"""
-"""SQL: an observation and its earlier forms, back through reflections and edits."""
+from construct.store.sql import ID_LIST, json_ids
 
 
 class DatedNote(NamedTuple):
@@ -29,7 +24,7 @@ class DatedNote(NamedTuple):
     """When the companion asked how it turned out."""
 
 
-class Origin(NamedTuple):
+class FirstWording(NamedTuple):
     """The message where an observation began, and how it was first worded."""
 
     message_uid: str
@@ -51,21 +46,20 @@ def dated_notes(db: sqlite3.Connection, since: date = date.min) -> list[DatedNot
     return [DatedNote(*row) for row in rows]
 
 
-def origin(db: sqlite3.Connection, observation_id: int) -> Origin:
+def first_wording(db: sqlite3.Connection, observation_id: int) -> FirstWording:
     """Return the first message and the wording of the oldest observation behind this one.
 
     If that has no message left, the uid is its own.
     """
     row = db.execute(
-        f"""{_ORIGINS} SELECT coalesce(m.uid, o.uid), o.content
-            FROM observations AS o JOIN earlier USING (id)
+        f"""SELECT coalesce(m.uid, o.uid), o.content FROM observations AS o
             LEFT JOIN observation_messages AS link ON link.observation_id = o.id
             LEFT JOIN messages AS m ON m.id = link.message_id
-            WHERE o.generation = 0
+            WHERE o.generation = 0 AND o.id IN {ID_LIST}
             ORDER BY o.created_at, o.id, m.created_at, m.id LIMIT 1""",
-        {"id": observation_id},
+        (json_ids(with_earlier_forms(db, [observation_id])),),
     ).fetchone()
-    return Origin(*row)
+    return FirstWording(*row)
 
 
 def revised_at(db: sqlite3.Connection, observation_id: int) -> str:

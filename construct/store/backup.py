@@ -32,7 +32,7 @@ _STRIP = f"""
     UPDATE observations SET superseded_at = NULL, superseded_by = NULL
         WHERE superseded_by IN {_RUNNING};
     DELETE FROM observations WHERE cycle_id IN {_RUNNING};
-    DELETE FROM forget_requests WHERE cycle_id IN {_RUNNING};
+    DELETE FROM questions WHERE cycle_id IN {_RUNNING};
     DELETE FROM cycles WHERE status = 'running';
     UPDATE cycles SET owner = NULL, heartbeat = NULL, phase = NULL
         WHERE owner IS NOT NULL OR heartbeat IS NOT NULL OR phase IS NOT NULL;

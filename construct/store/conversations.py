@@ -50,8 +50,8 @@ def forks_of(db: sqlite3.Connection, conversation_id: int) -> list[Conversation]
 
 
 def is_empty(db: sqlite3.Connection) -> bool:
-    """Return whether the database has neither conversations nor memories."""
-    return not (exists(db, "conversations") or exists(db, "memories"))
+    """Return whether the database has neither conversations nor notes."""
+    return not (exists(db, "conversations") or exists(db, "observations"))
 
 
 def enter_conversation(db: sqlite3.Connection, conversation_id: int) -> None:

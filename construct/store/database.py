@@ -292,11 +292,11 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
     uses_wal = db.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
     if version and not uses_wal:  # a restored backup, whose mode is about to be changed
         refuse_damaged(db)
-    db.execute("PRAGMA foreign_keys = ON")
     db.execute("PRAGMA secure_delete = ON")  # overwrite deleted rows, not only unlink them
     db.execute("PRAGMA synchronous = NORMAL")
     if version < SCHEMA_VERSION:
         _upgrade(db, path)
+    db.execute("PRAGMA foreign_keys = ON")  # only now: migrations make tables anew
     if not uses_wal:
         _use_wal(db)
     for file in (side_file(path, suffix) for suffix in ("", "-wal", "-shm")):

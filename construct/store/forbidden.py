@@ -1,6 +1,6 @@
 """The user's `never:` rules, applied to what workers and models write to the memory.
 
-The functions that store observations, memories and the notes of cycles call `is_forbidden`
+The functions that store observations and the notes of cycles call `is_forbidden`
 themselves, so that no caller can forget to. For titles, tasks and the graph, the callers
 check (memory/cycles/commit.py, memory/graph/storing.py). Each connection knows the path
 of the rules file. The file is read on every call, so a rule applies as soon as it is

@@ -1,27 +1,31 @@
-"""Queries for the graph: entities, relations, and the memories they were read from.
+"""Queries for the graph: entities, relations, and the notes they were read from.
 
-A relation is in force while neither it nor its memory is superseded. An entity exists
-as long as a relation names it. `memories.cycle_id` is the graph cycle that read a memory.
+A relation is in force while it is not superseded and its note is active. The graph reads
+active notes that the user states or plans, those of low priority apart;
+`observations.graph_cycle_id` is the cycle that read one. An entity need not have a relation.
 """
 
 import json
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain
 
 from construct.clock import Clock
-from construct.store.records import Memory
+from construct.store.observations import ACTIVE
+from construct.store.records import Observation
 from construct.store.sql import ID_LIST, column, exists, insert, json_ids, scalar, select
 
-_UNREAD = "superseded_at IS NULL AND cycle_id IS NULL"
+_READABLE = f"{ACTIVE} AND stance IN ('stated', 'planned') AND priority <> 'low'"
+_UNREAD = f"{_READABLE} AND graph_cycle_id IS NULL"
+_UNRELATED = """NOT EXISTS (SELECT 1 FROM relations WHERE subject_id = entities.id)
+    AND NOT EXISTS (SELECT 1 FROM relations WHERE object_id = entities.id)"""
 _ATTEMPTED = "graph_tried"
 """The row of `meta` that `note_attempt` writes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A person, place or thing that memories name."""
+    """A person, place or thing that notes name."""
 
     id: int
     name: str
@@ -36,23 +40,17 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A statement of a memory about two entities."""
+    """A statement of a note about two entities."""
 
     id: int
     subject_id: int
     predicate: str
     object_id: int
-    memory_id: int
-    observed_on: str | None
-    """The day of the observation behind its memory; None if there is no observation."""
-    kept_at: str
-    """When its memory was stored."""
+    observation_id: int
+    since: str
+    """The day of its note."""
     superseded_at: str | None
-    """When it or its memory was superseded."""
-
-    def since(self, clock: Clock) -> str:
-        """Return the day it was observed or kept, in the user's time zone."""
-        return self.observed_on or clock.day(self.kept_at).isoformat()
+    """When it or its note was superseded."""
 
     def until(self, clock: Clock) -> str | None:
         """Return the day it was superseded, in the user's time zone."""
@@ -60,11 +58,9 @@ class Relation:
 
 
 _ENTITIES = "SELECT id, name, type, aliases FROM entities"
-_RELATION = """SELECT r.id, r.subject_id, r.predicate, r.object_id, r.memory_id,
-    o.observation_date, m.created_at,
-    coalesce(r.superseded_at, m.superseded_at)
-    FROM relations AS r JOIN memories AS m ON m.id = r.memory_id
-    LEFT JOIN observations AS o ON o.id = m.observation_id"""
+_RELATION = """SELECT r.id, r.subject_id, r.predicate, r.object_id, r.observation_id,
+    o.observation_date, coalesce(r.superseded_at, o.superseded_at)
+    FROM relations AS r JOIN observations AS o ON o.id = r.observation_id"""
 
 
 def is_empty(db: sqlite3.Connection) -> bool:
@@ -111,7 +107,7 @@ def relations_with(
     `past` includes superseded ones.
     """
     ids = json_ids(entity_ids)
-    where = "" if past else "AND r.superseded_at IS NULL AND m.superseded_at IS NULL"
+    where = "" if past else f"AND r.superseded_at IS NULL AND o.{ACTIVE}"
     rows = db.execute(
         f"""{_RELATION} WHERE r.id IN (
                 SELECT id FROM relations WHERE subject_id IN {ID_LIST}
@@ -139,93 +135,96 @@ def insert_relation(
     subject_id: int,
     predicate: str,
     object_id: int,
-    memory_id: int,
+    observation_id: int,
     cycle_id: int,
     now: str,
 ) -> None:
-    """Store a relation, unless its memory already has it."""
+    """Store a relation, unless its note already has it."""
     row = {
         "subject_id": subject_id,
         "predicate": predicate,
         "object_id": object_id,
-        "memory_id": memory_id,
+        "observation_id": observation_id,
     }
     same = """relations WHERE subject_id = :subject_id AND lower(predicate) = lower(:predicate)
-        AND object_id = :object_id AND memory_id = :memory_id"""
+        AND object_id = :object_id AND observation_id = :observation_id"""
     if not exists(db, same, row):
         insert(db, "relations", {**row, "cycle_id": cycle_id, "created_at": now})
 
 
 def delete_relations_of(db: sqlite3.Connection, cycle_id: int) -> int:
-    """Delete a cycle's relations, and entities that no relation names any more.
-
-    Returns the number of relations deleted.
-    """
-    query = "DELETE FROM relations WHERE cycle_id = ? RETURNING subject_id, object_id"
-    ends = db.execute(query, (cycle_id,)).fetchall()
-    delete_unnamed(db, set(chain.from_iterable(ends)))
-    return len(ends)
+    """Delete a cycle's relations and return how many there were."""
+    return db.execute("DELETE FROM relations WHERE cycle_id = ?", (cycle_id,)).rowcount
 
 
-def delete_unnamed(db: sqlite3.Connection, entity_ids: Iterable[int]) -> int:
+def made_by(db: sqlite3.Connection, cycle_id: int) -> list[int]:
+    """Return the ids of the entities that a cycle stored."""
+    return column(db, "SELECT id FROM entities WHERE cycle_id = ?", (cycle_id,))
+
+
+def unrelated(db: sqlite3.Connection) -> set[int]:
+    """Return the ids of the entities that no relation names."""
+    return set(column(db, f"SELECT id FROM entities WHERE {_UNRELATED}"))
+
+
+def delete_unrelated(db: sqlite3.Connection, entity_ids: Iterable[int]) -> int:
     """Delete the entities among these that no relation names, and return how many."""
-    return db.execute(
-        f"""DELETE FROM entities WHERE id IN {ID_LIST}
-            AND NOT EXISTS (SELECT 1 FROM relations WHERE subject_id = entities.id)
-            AND NOT EXISTS (SELECT 1 FROM relations WHERE object_id = entities.id)""",
-        (json_ids(entity_ids),),
-    ).rowcount
+    query = f"DELETE FROM entities WHERE id IN {ID_LIST} AND {_UNRELATED}"
+    return db.execute(query, (json_ids(entity_ids),)).rowcount
 
 
 def count_unread(db: sqlite3.Connection, after: int = 0) -> int:
-    """Count the memories in force, with ids above `after`, that no graph cycle has read."""
-    return scalar(db, f"SELECT count(*) FROM memories WHERE {_UNREAD} AND id > ?", (after,))
+    """Count the notes, with ids above `after`, that a graph cycle is to read."""
+    return scalar(db, f"SELECT count(*) FROM observations WHERE {_UNREAD} AND id > ?", (after,))
 
 
-def unread(db: sqlite3.Connection, limit: int, *, newest: bool = False) -> list[Memory]:
-    """Return at most `limit` memories in force that no graph cycle has read.
+def unread(db: sqlite3.Connection, limit: int, *, newest: bool = False) -> list[Observation]:
+    """Return at most `limit` notes that a graph cycle is to read.
 
     The oldest come first, or the newest.
     """
     direction = "DESC" if newest else "ASC"
-    source = f"memories WHERE {_UNREAD} ORDER BY id {direction} LIMIT ?"
-    return select(db, Memory, source, (limit,))
+    source = f"observations WHERE {_UNREAD} ORDER BY id {direction} LIMIT ?"
+    return select(db, Observation, source, (limit,))
 
 
-def mark_read(db: sqlite3.Connection, memory_ids: Iterable[int], cycle_id: int) -> set[int]:
-    """Record which cycle read those of the memories that are in force; return their ids."""
-    query = f"""UPDATE memories SET cycle_id = ?
-                WHERE superseded_at IS NULL AND id IN {ID_LIST} RETURNING id"""
-    return set(column(db, query, (cycle_id, json_ids(memory_ids))))
+def mark_read(db: sqlite3.Connection, observation_ids: Iterable[int], cycle_id: int) -> set[int]:
+    """Record which cycle read those of the notes that are active; return their ids."""
+    query = f"""UPDATE observations SET graph_cycle_id = ?
+                WHERE {ACTIVE} AND id IN {ID_LIST} RETURNING id"""
+    return set(column(db, query, (cycle_id, json_ids(observation_ids))))
 
 
 def mark_unread(db: sqlite3.Connection, cycle_id: int) -> None:
-    """Mark the memories that a cycle read as unread."""
-    db.execute("UPDATE memories SET cycle_id = NULL WHERE cycle_id = ?", (cycle_id,))
+    """Mark the notes that a cycle read as unread."""
+    db.execute(
+        "UPDATE observations SET graph_cycle_id = NULL WHERE graph_cycle_id = ?", (cycle_id,)
+    )
 
 
 def note_attempt(db: sqlite3.Connection) -> None:
-    """Record the newest memory when a graph cycle failed or was undone.
+    """Record the newest note when a graph cycle failed or was undone.
 
-    Memories up to it are no reason to start another cycle.
+    Notes up to it are no reason to start another cycle.
     """
     db.execute(
-        "INSERT OR REPLACE INTO meta (name, value) SELECT ?, ifnull(max(id), 0) FROM memories",
+        "INSERT OR REPLACE INTO meta (name, value) SELECT ?, ifnull(max(id), 0) FROM observations",
         (_ATTEMPTED,),
     )
 
 
 def attempted_up_to(db: sqlite3.Connection) -> int:
-    """Return the memory id recorded by `note_attempt`, or 0."""
+    """Return the observation id recorded by `note_attempt`, or 0."""
     return int(scalar(db, "SELECT value FROM meta WHERE name = ?", (_ATTEMPTED,)) or 0)
 
 
-def memories_with(db: sqlite3.Connection, phrase: str) -> list[Memory]:
-    """Return the memories that contain this phrase, superseded ones too."""
+def notes_with(db: sqlite3.Connection, phrase: str) -> list[Observation]:
+    """Return the notes that contain this phrase, superseded ones too."""
     return select(
         db,
-        Memory,
-        "memories WHERE id IN (SELECT rowid FROM memories_fts WHERE memories_fts MATCH ?)",
+        Observation,
+        """observations
+           WHERE id IN (SELECT rowid FROM observations_fts WHERE observations_fts MATCH ?)""",
         (f'"{phrase}"',),
     )
 

@@ -16,7 +16,7 @@ from construct.store.shown import FOREVER
 
 _TABLES = (
     "conversations", "messages", "watermarks", "cycles", "observations", "observation_messages",
-    "observation_sources", "observation_replaced", "forget_requests", "shown",
+    "observation_sources", "observation_replaced", "questions", "question_items", "shown",
 )  # fmt: skip
 _SCOPE = """
 scope AS (
@@ -101,8 +101,21 @@ _CHECKS: tuple[tuple[str, str], ...] = (
     ),
     (
         """SELECT id FROM checked WHERE generation <= 0
-           AND NOT EXISTS (SELECT 1 FROM observation_messages WHERE observation_id = checked.id)""",
+           AND NOT EXISTS (
+               SELECT 1 FROM observation_messages WHERE observation_id = checked.id AND direct)
+           AND (origin = 'worker' OR EXISTS (
+               SELECT 1 FROM observation_messages WHERE observation_id = checked.id))""",
         "Observation {0} is of generation 0, but no message is linked to it.",
+    ),
+    (
+        """SELECT checked.id, link.source_id FROM checked
+           JOIN observation_sources AS link ON link.observation_id = checked.id
+           WHERE EXISTS (
+               SELECT 1 FROM observation_messages AS below
+               WHERE below.observation_id = link.source_id AND NOT EXISTS (
+                   SELECT 1 FROM observation_messages AS own WHERE own.observation_id = checked.id
+                   AND own.message_id = below.message_id))""",
+        "Observation {0} lacks a message that its source {1} rests on.",
     ),
     (
         """SELECT id, generation, highest FROM (
@@ -132,7 +145,7 @@ _CHECKS: tuple[tuple[str, str], ...] = (
     ),
     (
         """SELECT id FROM checked WHERE withheld AND NOT EXISTS (
-               SELECT 1 FROM forget_requests
+               SELECT 1 FROM question_items JOIN questions ON questions.id = question_id
                WHERE observation_id = checked.id AND withheld_at IS NOT NULL)""",
         "Observation {0} is withheld, but no request to forget it was applied.",
     ),
@@ -205,7 +218,7 @@ def index_violations(db: sqlite3.Connection) -> list[str]:
     Needs the write lock.
     """
     problems = []
-    for table in ("messages", "observations", "memories"):
+    for table in ("messages", "observations"):
         try:
             db.execute(f"INSERT INTO {table}_fts({table}_fts, rank) VALUES ('integrity-check', 1)")
         except sqlite3.DatabaseError as error:

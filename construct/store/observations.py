@@ -1,7 +1,7 @@
-"""Queries for observations and their sources.
+"""Queries for observations.
 
 Here, active observations are those that the model may be shown: withheld ones do not count.
-`Observation.state`, and `active_at` and `generations` in provenance.py, count them.
+`Observation.state`, and `active_at` and `generations` in note_history.py, count them.
 """
 
 import sqlite3
@@ -24,7 +24,7 @@ from construct.store.sql import (
     scalar,
     select,
 )
-from construct.vocabulary import MemoryOrigin, Priority, Stance
+from construct.vocabulary import Origin, Priority, Stance
 
 ACTIVE = "superseded_at IS NULL AND committed_at IS NOT NULL AND withheld = 0"
 """SQL condition: active, and not withheld from the model."""
@@ -38,25 +38,9 @@ def insert_observation(db: sqlite3.Connection, values: Mapping[str, object]) -> 
     If the user's rules forbid the content, nothing is stored and the result is None.
     What the user wrote themselves is always stored.
     """
-    if values.get("origin") != MemoryOrigin.USER and is_forbidden(db, str(values["content"])):
+    if values.get("origin") != Origin.USER and is_forbidden(db, str(values["content"])):
         return None
     return insert(db, "observations", {"uid": new_uid(), **values})
-
-
-def link_messages(db: sqlite3.Connection, observation_id: int, message_ids: Iterable[int]) -> None:
-    """Record which messages an observation was drawn from."""
-    db.executemany(
-        "INSERT OR IGNORE INTO observation_messages (observation_id, message_id) VALUES (?, ?)",
-        [(observation_id, message_id) for message_id in message_ids],
-    )
-
-
-def link_sources(db: sqlite3.Connection, observation_id: int, source_ids: Iterable[int]) -> None:
-    """Record which observations a reflection was made from."""
-    db.executemany(
-        "INSERT OR IGNORE INTO observation_sources (observation_id, source_id) VALUES (?, ?)",
-        [(observation_id, source_id) for source_id in source_ids],
-    )
 
 
 def observation(db: sqlite3.Connection, observation_id: int) -> Observation:
@@ -143,12 +127,6 @@ def set_pinned(db: sqlite3.Connection, observation_id: int, *, pinned: bool) -> 
     db.execute("UPDATE observations SET pinned = ? WHERE id = ?", (int(pinned), observation_id))
 
 
-def sources_of(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[int]]:
-    """Return the direct sources of each observation, by observation id."""
-    query = "SELECT source_id FROM observation_sources WHERE observation_id = ? ORDER BY source_id"
-    return {i: column(db, query, (i,)) for i in ids}
-
-
 def matching(
     db: sqlite3.Connection, expression: str, descent: Descent | None, limit: int
 ) -> list[Observation]:
@@ -179,58 +157,6 @@ def newest(
     kind = "priority = ifnull(?, priority) AND stance = ifnull(?, stance)"
     source = f"observations WHERE {_ACTIVE_OR_PENDING} AND {kind}{where} ORDER BY id DESC LIMIT ?"
     return select(db, Observation, source, (priority, stance, *values, limit))
-
-
-def last_said(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, tuple[str, int]]:
-    """Return the time and id of the newest message behind each observation.
-
-    The messages behind sources of any generation count; equal times are ordered by
-    message id. An observation that the user wrote has the time it was written. If no
-    message is left, the id is 0, and the time is "" unless the user wrote the
-    observation.
-    """
-    query = f"""{BENEATH} SELECT m.created_at, m.id FROM observation_messages AS link
-                JOIN messages AS m ON m.id = link.message_id WHERE link.observation_id IN beneath
-                ORDER BY m.created_at DESC, m.id DESC LIMIT 1"""
-    written_at = dict(
-        db.execute(
-            f"SELECT id, created_at FROM observations WHERE origin = 'user' AND id IN {ID_LIST}",
-            (json_ids(ids),),
-        )
-    )
-    newest: dict[int, tuple[str, int]] = {}
-    for i in ids:
-        said_at, message_id = db.execute(query, (json_ids([i]),)).fetchone() or ("", 0)
-        newest[i] = (written_at.get(i, said_at), message_id)
-    return newest
-
-
-def newest_message_under(db: sqlite3.Connection, ids: Sequence[int]) -> dict[int, int]:
-    """Return the highest id of the messages behind each observation, 0 if none is left.
-
-    The messages behind sources of any generation count. An imported message may have been
-    said earlier than one with a lower id: for the newest by time, see `last_said`.
-    """
-    query = f"""{BENEATH} SELECT ifnull(max(message_id), 0) FROM observation_messages
-                WHERE observation_id IN beneath"""
-    return {i: scalar(db, query, (json_ids([i]),)) for i in ids}
-
-
-BENEATH = """WITH RECURSIVE beneath(id) AS (
-    SELECT value FROM json_each(?) UNION
-    SELECT source_id FROM observation_sources JOIN beneath ON observation_id = beneath.id)"""
-"""SQL: the ids bound as `json_ids` and all their sources, down to generation 0."""
-
-
-def resting_in(
-    db: sqlite3.Connection, ids: Iterable[int], conversation_ids: Iterable[int]
-) -> frozenset[int]:
-    """Return the ids of observations that go back to a message of these conversations."""
-    query = f"""{BENEATH} SELECT EXISTS (
-        SELECT 1 FROM observation_messages JOIN messages ON messages.id = message_id
-        WHERE observation_id IN beneath AND conversation_id IN {ID_LIST})"""
-    homes = json_ids(conversation_ids)
-    return frozenset(i for i in ids if scalar(db, query, (json_ids([i]), homes)))
 
 
 def note_asked(db: sqlite3.Connection, ids: Sequence[int], now: str) -> None:
@@ -293,7 +219,7 @@ def scope_filter(descent: Descent | None) -> tuple[str, tuple[int, ...]]:
     A conversation's own observations are in its scope. An ancestor's observation is too if
     every message behind it was said before the fork. A reflection over several
     conversations (made under scope `user`) is in scope if this conversation is one of
-    them.
+    them. What was kept on request is in every scope.
     """
     if descent is None:
         return "", ()
@@ -307,29 +233,22 @@ def in_descent(descent: Descent, table: str) -> tuple[str, tuple[int, ...]]:
     parts = [f"{table}.conversation_id = ?"]
     parts += [f"({table}.conversation_id = ? AND {_rests_before(table)})" for _ in ancestors]
     parts.append(f"({table}.conversation_id IS NULL AND {_rests_on(table)})")
+    parts.append(f"{table}.kept")
     return f"({' OR '.join(parts)})", (own, *chain.from_iterable(ancestors), own)
-
-
-def _with_sources(table: str) -> str:
-    """Return a WITH clause: `under` is the row of `table` and all its sources."""
-    return f"""WITH RECURSIVE under(id) AS (
-        SELECT {table}.id UNION
-        SELECT source_id FROM observation_sources JOIN under ON observation_id = under.id)"""
 
 
 def _rests_before(table: str) -> str:
     """Return the condition that all messages behind an observation were said before a fork."""
     return f"""NOT EXISTS (
-        {_with_sources(table)} SELECT 1 FROM observation_messages
-        WHERE observation_id IN under AND message_id > ?)"""
+        SELECT 1 FROM observation_messages
+        WHERE observation_id = {table}.id AND message_id > ?)"""
 
 
 def _rests_on(table: str) -> str:
     """Return the condition that a message of one conversation is behind an observation."""
     return f"""EXISTS (
-        {_with_sources(table)}
         SELECT 1 FROM observation_messages JOIN messages ON messages.id = message_id
-        WHERE observation_id IN under AND messages.conversation_id = ?)"""
+        WHERE observation_id = {table}.id AND messages.conversation_id = ?)"""
 
 
 def unsuperseded(db: sqlite3.Connection, descent: Descent | None = None) -> list[Observation]:
@@ -351,3 +270,8 @@ def newest_reflections(db: sqlite3.Connection, limit: int) -> list[Observation]:
     """Return the newest active reflections, oldest first."""
     source = f"observations WHERE generation > 0 AND {ACTIVE} ORDER BY id DESC LIMIT ?"
     return select(db, Observation, source, (limit,))[::-1]
+
+
+def kept_on_request(db: sqlite3.Connection) -> list[Observation]:
+    """Return the notes kept on request that are not superseded, oldest first."""
+    return select(db, Observation, "observations WHERE kept AND superseded_at IS NULL ORDER BY id")

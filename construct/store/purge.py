@@ -1,8 +1,8 @@
 """Permanent deletion: first of rows, then of their bytes in the file and its log.
 
-No other module deletes messages, observations, memories or attachments from the
-database. `secure_delete` alone is not enough, as measured with SQLite 3.40: pages that
-were split keep copies of rows in unused space, and a full-text index keeps the words of
+No other module deletes messages, observations or attachments from the database.
+`secure_delete` alone is not enough, as measured with SQLite 3.40: pages that were split
+keep copies of rows in unused space, and a full-text index keeps the words of
 deleted rows until its segments are merged. So a copy left by a migration is removed,
 the indexes are merged, the file is rewritten with VACUUM (0.7 s of CPU for 100,000
 messages, and as much again for the indexes), and its log is truncated.
@@ -14,12 +14,10 @@ before them stays.)
 
 import sqlite3
 from collections.abc import Iterable
-from itertools import chain
 from pathlib import Path
 
 from construct.store.copy_before_migration import remove_copy_before_migration
 from construct.store.database import patience, refuse_damaged
-from construct.store.graph import delete_unnamed
 from construct.store.messages import message_tokens
 from construct.store.records import REMOVED
 from construct.store.search_index import merge_all
@@ -30,23 +28,19 @@ WAIT_SECONDS = 10.0
 _REMOVE_COPY, _CUT_LOG = "copy", "log"
 
 
-def delete_observations(db: sqlite3.Connection, ids: Iterable[int]) -> None:
-    """Delete observations with their links, and remove them from what models are shown."""
-    db.execute(f"DELETE FROM observations WHERE id IN {ID_LIST}", (json_ids(ids),))
+def delete_observations(db: sqlite3.Connection, ids: Iterable[int], now: str) -> int:
+    """Delete observations with their links, and remove them from what models are shown.
 
-
-def delete_memories(db: sqlite3.Connection, ids: Iterable[int], now: str) -> tuple[int, int]:
-    """Delete memories, their relations, and entities that no relation names any more.
-
-    Tombstones keep an import from bringing the memories back. Returns the numbers of
-    relations and of entities deleted.
+    Tombstones keep an import from bringing back a note that was kept on request: unlike
+    others, it need not rest on a message that is forgotten too. Returns the number of
+    relations that go with them.
     """
-    memories = json_ids(ids)
-    _add_tombstones(db, f"memories WHERE id IN {ID_LIST}", memories, now)
-    query = f"DELETE FROM relations WHERE memory_id IN {ID_LIST} RETURNING subject_id, object_id"
-    relations = db.execute(query, (memories,)).fetchall()
-    db.execute(f"DELETE FROM memories WHERE id IN {ID_LIST}", (memories,))
-    return len(relations), delete_unnamed(db, set(chain.from_iterable(relations)))
+    observations = json_ids(ids)
+    _add_tombstones(db, f"observations WHERE kept AND id IN {ID_LIST}", observations, now)
+    relations = f"DELETE FROM relations WHERE observation_id IN {ID_LIST}"
+    deleted = db.execute(relations, (observations,)).rowcount
+    db.execute(f"DELETE FROM observations WHERE id IN {ID_LIST}", (observations,))
+    return deleted
 
 
 def delete_conversation(db: sqlite3.Connection, conversation_id: int, now: str) -> None:
@@ -73,8 +67,8 @@ def delete_conversation(db: sqlite3.Connection, conversation_id: int, now: str) 
         (conversation_id,),
     )
     db.execute(
-        """DELETE FROM forget_requests
-           WHERE withheld_at IS NULL
+        """DELETE FROM questions
+           WHERE kind = 'forget' AND withheld_at IS NULL
            AND cycle_id IN (SELECT id FROM cycles WHERE conversation_id = ?)""",
         (conversation_id,),
     )
@@ -97,7 +91,7 @@ def withhold(db: sqlite3.Connection, message_ids: Iterable[int], now: str, *, wo
     ids = json_ids(message_ids)
     _add_tombstones(db, f"messages WHERE id IN {ID_LIST}", ids, now)
     db.execute(f"DELETE FROM briefed WHERE message_id IN {ID_LIST}", (ids,))
-    db.execute(f"DELETE FROM forget_requests WHERE message_id IN {ID_LIST}", (ids,))
+    db.execute(f"DELETE FROM question_items WHERE message_id IN {ID_LIST}", (ids,))
     db.execute(f"DELETE FROM attachments WHERE message_id IN {ID_LIST}", (ids,))
     if words:
         db.execute(

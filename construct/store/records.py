@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from construct.vocabulary import AttachmentKind, MemoryOrigin
+from construct.vocabulary import AttachmentKind, Origin
 
 REMOVED = "[removed]"
 """Replaces the text of a forgotten message."""
@@ -20,7 +20,8 @@ The model declined to answer, or the user dropped the turn. Both the user's mess
 any part of a reply are marked.
 """
 LEFT_OUT_SQL = f"(stop_reason IS NOT NULL AND stop_reason IN ('{REFUSED}', '{DROPPED}'))"
-TO_FORGET_SQL = """(SELECT message_id FROM forget_requests
+TO_FORGET_SQL = """(SELECT message_id FROM question_items
+    JOIN questions ON questions.id = question_id
     WHERE message_id IS NOT NULL AND withheld_at IS NOT NULL)"""
 """SQL for the right side of `IN`: the messages that the user asked to forget.
 
@@ -75,6 +76,10 @@ class Message(NamedTuple):
     withheld: int
     attached: str | None = None
     """One line per attachment, such as `[image: cat.png]`."""
+    utc_offset: int | None = None
+    """Minutes east of UTC at the place where it was written, if that is known."""
+    pasted: str | None = None
+    """JSON list of `[start, end]` in characters: parts that are not the user's own words."""
 
     @property
     def has_unreadable_attachment(self) -> bool:
@@ -148,6 +153,21 @@ class Observation(NamedTuple):
     """For a reflection: the earliest date among its sources, if that differs from its own."""
     withheld: int = 0
     """1 while a request to forget it keeps it from the model, until it is kept or deleted."""
+    kept: int = 0
+    """1 if it was kept on request, by the user or the main model: it is shown in every scope."""
+    category: str | None = None
+    referenced_time: str | None = None
+    """`HH:MM` on the wall clock of `referenced_date`."""
+    recurs: str | None = None
+    """A value of `Recurrence`, if it comes again from `referenced_date` on."""
+    recurs_except: str | None = None
+    """JSON list of days on which it does not come again."""
+    label: str | None = None
+    """A few words for a calendar."""
+    remind_at: str | None = None
+    """`YYYY-MM-DD HH:MM` on the wall clock."""
+    graph_cycle_id: int | None = None
+    """The graph cycle that has read it."""
 
     @property
     def state(self) -> str:
@@ -159,7 +179,7 @@ class Observation(NamedTuple):
     @property
     def is_protected(self) -> bool:
         """Whether workers must leave it alone: it is pinned, or the user wrote it."""
-        return bool(self.pinned) or self.origin == MemoryOrigin.USER
+        return bool(self.pinned) or self.origin == Origin.USER
 
 
 class Cycle(NamedTuple):
@@ -186,21 +206,6 @@ class Cycle(NamedTuple):
     base_tokens: int | None
     reverted_at: str | None
     held_message_id: int | None
-
-
-class Memory(NamedTuple):
-    """A row of `memories`: a long-lived fact with a category."""
-
-    id: int
-    uid: str
-    content: str
-    category: str | None
-    origin: str
-    observation_id: int | None
-    created_at: str
-    superseded_at: str | None
-    superseded_by: int | None
-    cycle_id: int | None
 
 
 Descent = tuple[tuple[int, int], ...]

@@ -10,15 +10,13 @@ from construct.store.sql import exists, scalar
 
 _STILL_AVAILABLE = {
     "observation": "observations WHERE id = ? AND withheld = 0",
-    "memory": """memories AS m LEFT JOIN observations AS o ON o.id = m.observation_id
-        WHERE m.id = ? AND o.withheld IS NOT 1""",
     "message": f"messages WHERE id = ? AND withheld = 0 AND id NOT IN {TO_FORGET_SQL}",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class ContextItem:
-    """An observation, memory or message that the model was given for a reply."""
+    """An observation or message that the model was given for a reply."""
 
     way: str
     """`due` or `passage` if it was given unasked, `recall` or `source` if by a tool."""
@@ -65,9 +63,8 @@ def get_reply_context(db: sqlite3.Connection, reply_id: int) -> ReplyContext | N
     if row is None:
         return None
     rows = db.execute(
-        """SELECT way, CASE WHEN memory_id THEN 'memory' WHEN message_id THEN 'message'
-                  ELSE 'observation' END,
-                  coalesce(memory_id, message_id, observation_id)
+        """SELECT way, iif(message_id, 'message', 'observation'),
+                  coalesce(message_id, observation_id)
            FROM briefed WHERE reply_id = ? ORDER BY id""",
         (reply_id,),
     )

@@ -9,7 +9,7 @@ from construct.vocabulary import CycleKind
 _CHANGED = """cycles WHERE status = 'succeeded' AND (
     kind = 'edit'
     OR id IN (SELECT cycle_id FROM observations) OR id IN (SELECT superseded_by FROM observations)
-    OR id IN (SELECT cycle_id FROM forget_requests) OR id IN (SELECT cycle_id FROM relations))"""
+    OR id IN (SELECT cycle_id FROM questions) OR id IN (SELECT cycle_id FROM relations))"""
 """SQL: the cycles with a visible effect.
 
 Other successful cycles found nothing, or all that they found has been forgotten since.

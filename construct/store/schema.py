@@ -7,6 +7,7 @@ tables; comments in the SQL explain the rest.
 from sqlite_utils import Database, Migrations
 
 from construct.store.dates import FILL_FIRST_DATES
+from construct.store.schema_notes import m013_one_kind_of_note
 from construct.store.schema_search import (
     INDEX_LINES,
     m004_search,
@@ -470,6 +471,7 @@ migrations = Migrations("construct")
 for _step in (
     m001_talk, m002_memory, m003_curated, m004_search, m005_briefings, m006_vectors, m007_own_words, m008_replaced,
     m009_taken_in, m010_door_calls, m011_attachments, m012_calls_by_client,
+    m013_one_kind_of_note,
 ):  # fmt: skip
     migrations()(_step)
 

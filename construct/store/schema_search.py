@@ -98,7 +98,12 @@ def m004_search(db: Database) -> None:
 
 
 def m006_vectors(db: Database) -> None:
-    """Add vectors, which triggers delete when their entry is deleted, changed or undone."""
+    """Add vectors, which triggers delete when their entry is deleted, changed or undone.
+
+    Some files of version 5 already have them: for an hour, they were the fifth step.
+    """
+    if db["vectors"].exists():
+        return
     script(
         db,
         """

@@ -1,9 +1,8 @@
 """Queries over the full-text indexes; `memory/recall` ranks what they find.
 
 Some rows are not searchable: messages that are withheld, retried, empty or removed;
-observations that are withheld or of undone cycles, and memories promoted from those.
-Superseded observations and memories are searchable only with `Filters.all`, or with
-`Filters.as_of` if they were in force at that time.
+observations that are withheld or of undone cycles. Superseded observations are
+searchable only with `Filters.all`, or with `Filters.as_of` if they were active then.
 """
 
 import json
@@ -35,13 +34,13 @@ class Filters:
     since: date | None = None
     until: date | None = None
     descent: Descent | None = None
-    """Only this conversation and its ancestors. Memories kept on request always match."""
+    """Only this conversation and its ancestors. Notes kept on request always match."""
     kind: str | None = None
     role: str | None = None
     as_of: datetime | None = None
     """Search the memory as it was at this time."""
     all: bool = False
-    """Include superseded observations and memories."""
+    """Include superseded observations."""
     exclude: tuple[int, ...] = ()
     """Ids of messages to ignore, such as the one being answered."""
     zone: tzinfo | None = None
@@ -66,7 +65,7 @@ class Filters:
 
 
 class Entry(NamedTuple):
-    """A message, observation or memory with the fields that ranking needs."""
+    """A message or observation with the fields that ranking needs."""
 
     kind: str
     id: int
@@ -76,7 +75,7 @@ class Entry(NamedTuple):
     text: str
     role: str | None = None
     day: str | None = None
-    """The date of an observation, or of the one that a memory was promoted from."""
+    """The date of an observation."""
     about: str | None = None
     """The first day of the date that an observation refers to."""
     about_until: str | None = None
@@ -201,18 +200,11 @@ def observations_by_message(
     """
     query = f"""SELECT s.message_id, o.id, o.content FROM observation_messages AS s
                 JOIN observations AS o ON o.id = s.observation_id
-                WHERE s.message_id IN {ID_LIST} AND o.withheld = 0 ORDER BY 1, 2"""
+                WHERE s.message_id IN {ID_LIST} AND s.direct AND o.withheld = 0 ORDER BY 1, 2"""
     by_message: dict[int, list[tuple[int, str]]] = {}
     for message_id, observation_id, content in db.execute(query, (json_ids(messages),)):
         by_message.setdefault(message_id, []).append((observation_id, content))
     return by_message
-
-
-def promoted_from(db: sqlite3.Connection, memories: Iterable[int]) -> dict[int, int]:
-    """Return the ids of the observations that memories were promoted from, by memory id."""
-    query = f"""SELECT id, observation_id FROM memories
-                WHERE id IN {ID_LIST} AND observation_id IS NOT NULL"""
-    return dict(db.execute(query, (json_ids(memories),)))
 
 
 def resting_within(
@@ -230,11 +222,9 @@ def resting_within(
     if descent is not None:
         conditions.append(_within_descent(ItemKind.MESSAGE, descent))
     within = " AND ".join(f"({condition})" for condition, _ in conditions) or "1"
-    query = f"""WITH RECURSIVE beneath(top, id) AS (
-            SELECT value, value FROM json_each(?) UNION
-            SELECT top, source_id FROM observation_sources JOIN beneath ON observation_id = id)
-        SELECT top FROM beneath JOIN observation_messages AS s ON s.observation_id = beneath.id
-        JOIN messages AS m ON m.id = s.message_id GROUP BY top HAVING min({within})"""
+    query = f"""SELECT s.observation_id FROM observation_messages AS s
+        JOIN messages AS m ON m.id = s.message_id WHERE s.observation_id IN {ID_LIST}
+        GROUP BY s.observation_id HAVING min({within})"""
     values = chain.from_iterable(bound for _, bound in conditions)
     return set(column(db, query, (json_ids(observations), *values)))
 
@@ -329,19 +319,10 @@ def newest_excerpts(
 _TABLES: Mapping[str, str] = {
     ItemKind.MESSAGE: "messages",
     ItemKind.OBSERVATION: "observations",
-    ItemKind.MEMORY: "memories",
 }
-_JOINS = {
-    "message": "",
-    "observation": "JOIN cycles AS c ON c.id = m.cycle_id",
-    "memory": "LEFT JOIN observations AS o ON o.id = m.observation_id",
-}
-_OBSERVATION_DATES = {
-    "message": "NULL",
-    "observation": "m.observation_date",
-    "memory": "o.observation_date",
-}
-"""The SQL for the day of an observation; for a memory, of the one it was promoted from."""
+_JOINS = {"message": "", "observation": "JOIN cycles AS c ON c.id = m.cycle_id"}
+_OBSERVATION_DATES = {"message": "NULL", "observation": "m.observation_date"}
+"""The SQL for the day of an observation."""
 _END_OF_TIME = "9999"
 """Later than any stored time."""
 _COMMON_FIELDS = {
@@ -364,11 +345,6 @@ _FIELDS = {
         "generation": "m.generation", "priority": "m.priority", "stance": "m.stance",
         "state": """CASE WHEN m.superseded_at <= ? THEN 'superseded'
                     WHEN m.committed_at <= ? THEN 'active' ELSE 'pending' END""",
-    },
-    "memory": _COMMON_FIELDS
-    | {
-        "conversation": "o.conversation_id", "day": "o.observation_date",
-        "state": "iif(m.superseded_at <= ?, 'superseded', 'active')",
     },
 }  # fmt: skip
 """The SQL for each field of an `Entry`, by kind."""
@@ -400,10 +376,6 @@ def _in_force(kind: str, filters: Filters) -> Iterator[_Condition]:
             yield f"NOT {LEFT_OUT_SQL} AND m.id NOT IN {TO_FORGET_SQL}", ()
     if kind == ItemKind.OBSERVATION:
         yield "c.status <> 'reverted' AND m.withheld = 0", ()
-    if kind == ItemKind.MEMORY:
-        yield "o.withheld IS NOT 1", ()
-        undone = "SELECT 1 FROM cycles WHERE id = o.cycle_id AND status = 'reverted'"
-        yield f"NOT EXISTS ({undone})", ()
     if as_of:
         begin = "committed_at" if kind == ItemKind.OBSERVATION else "created_at"
         yield f"m.{begin} <= ?", as_of
@@ -427,7 +399,4 @@ def _within_descent(kind: str, descent: Descent) -> _Condition:
     if kind == ItemKind.MESSAGE:
         said = " OR ".join("(m.conversation_id = ? AND m.id <= ?)" for _ in descent)
         return said, tuple(chain.from_iterable(descent))
-    if kind == ItemKind.OBSERVATION:
-        return in_descent(descent, "m")
-    condition, ids = in_descent(descent, "o")
-    return f"m.observation_id IS NULL OR {condition}", ids
+    return in_descent(descent, "m")

@@ -26,7 +26,7 @@ _BATCH_MESSAGES = 5_000
 _PAUSE_SECONDS = 0.03
 """Between two batches, so that other processes get the write lock."""
 _TRIGGER = "messages_fts_insert"
-_INDEXES = ("messages_fts", "observations_fts", "memories_fts")
+_INDEXES = ("messages_fts", "observations_fts")
 _MERGED_PAGES = 32
 """About how many pages are written at once: the write lock is held for a few milliseconds."""
 _MISSING = "NOT EXISTS (SELECT 1 FROM messages_fts_docsize WHERE id = messages.id)"

@@ -1,4 +1,4 @@
-"""Queries for embedding vectors of messages, observations and memories, by model.
+"""Queries for embedding vectors of messages and observations, by model.
 
 Vectors are derived data. Triggers (migration 6) delete those of rows that are deleted,
 changed or undone, and of messages that are withheld. If there are several models, the
@@ -18,7 +18,6 @@ _ENTRIES = {
         WHERE m.withheld = 0 AND m.retried = 0 AND m.content NOT IN ('', '{REMOVED}')""",
     "observation": """observations AS m JOIN cycles AS c ON c.id = m.cycle_id
         WHERE c.status <> 'reverted'""",
-    "memory": "memories AS m WHERE 1",
 }
 _HAS_NO_VECTOR = (
     "NOT EXISTS (SELECT 1 FROM vectors WHERE model = ? AND kind = ? AND entry_id = m.id)"
@@ -27,7 +26,7 @@ _HAS_NO_VECTOR = (
 
 @dataclass(frozen=True, slots=True)
 class EntryText:
-    """The text of a message, observation or memory to make vectors from."""
+    """The text of a message or observation to make vectors from."""
 
     kind: str
     id: int

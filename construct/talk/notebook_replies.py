@@ -28,10 +28,11 @@ from construct.memory.recall.query import analyse, excerpt
 from construct.memory.recall.search import Hit, search_memory
 from construct.memory.shown.forks import reach
 from construct.store.messages import get_message, messages_with_uids
-from construct.store.provenance import corrections_of, messages_behind
+from construct.store.note_links import message_links, messages_behind
 from construct.store.records import Message
 from construct.store.replies import question_of
 from construct.store.search import Filters, entries
+from construct.store.succession import corrections_of
 from construct.vocabulary import ItemKind, Match, Role, Scope
 
 _MAX_QUOTES = 3
@@ -42,9 +43,10 @@ _HOW_TO_FORGET = (
     "The notebook deletes nothing by itself. In a chat, `/recall WORDS` shows the ID of what you "
     "mean, and `/forget ID --words` deletes it. After `/private on`, nothing you say is kept."
 )
-# A memory may match: it cannot be quoted, since only uids of messages are stored.
+# An observation may match that rests on no message: it cannot be quoted, since only uids of
+# messages are stored.
 _NOTHING_FOUND = (
-    "No message to quote. In a chat, `/recall WORDS` searches all messages and memories."
+    "No message to quote. In a chat, `/recall WORDS` searches all messages and observations."
 )
 _SPEAKERS = {Role.USER: "you", Role.ASSISTANT: "the assistant"}
 
@@ -115,13 +117,13 @@ def _message_id(db: sqlite3.Connection, hit: Hit, question: str, filters: Filter
     """Return the id of the message to quote for a hit.
 
     For an observation, it is the message behind it that shares the most words with it and
-    the question. None for a memory, and if no message behind it can be quoted.
+    the question; one that it does not name itself counts only if it names none. None if no
+    message behind it can be quoted.
     """
     if hit.kind == ItemKind.MESSAGE:
         return hit.id
-    if hit.kind != ItemKind.OBSERVATION:
-        return None
-    ids = [message.id for message in messages_behind(db, [hit.id])]
+    named = [message_id for _, message_id in message_links(db, [hit.id])]
+    ids = named or [message.id for message in messages_behind(db, [hit.id])]
     behind = entries(db, ItemKind.MESSAGE, ids, filters)
     found = [e for e in behind if e.is_searchable and _can_answer(e.text)]
     words = {*index_words(hit.text), *analyse(question).words}

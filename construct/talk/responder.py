@@ -128,6 +128,9 @@ class Responder:
         if not self.ledger.is_private:
             listen(Storing())
         message_id = await call(self.ledger.end, reply)
+        # During the turn the server may have said that it takes no pictures.
+        if notice := self._companion.unread_notice(turn.message):
+            listen(Noticed(notice))
         return TurnResult(
             turn.message.conversation_id,
             reply.text,

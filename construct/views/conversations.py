@@ -15,7 +15,7 @@ from construct.operations.conversations import DeletionPreview, Transcript
 from construct.store.conversations import ConversationSummary
 from construct.store.records import Conversation, Message
 from construct.views.forgetting import still_in_file
-from construct.views.provenance import attachment_json
+from construct.views.why import attachment_json
 from construct.views.widgets import grid
 from construct.views.words import LEFT_OUT_WORDS, ago, counted, when
 from construct.views.wrapping import ellipsized
@@ -125,9 +125,8 @@ def deletion_text(preview: DeletionPreview) -> str:
     source = "it" if plan.messages == 1 else "them"
     text = (
         f"Conversation {summary.conversation.id} “{summary.name}”: "
-        f"{counted(plan.messages, 'message')}, "
-        f"{counted(len(plan.observations), 'observation')} "
-        f"and {counted(len(plan.memories), 'memory')} drawn from {source}."
+        f"{counted(plan.messages, 'message')} and "
+        f"{counted(len(plan.observations), 'observation')} drawn from {source}."
     )
     if plan.forks:
         text += f" {counted(len(plan.forks), 'fork')} will continue without what was said here."
@@ -137,8 +136,7 @@ def deletion_text(preview: DeletionPreview) -> str:
 def deleted_text(deleted: Deleted) -> str:
     """Return what was deleted with a conversation."""
     counts = (
-        f"{counted(deleted.messages, 'message')}, {counted(deleted.observations, 'observation')} "
-        f"and {counted(deleted.memories, 'memory')}"
+        f"{counted(deleted.messages, 'message')} and {counted(deleted.observations, 'observation')}"
     )
     pending = still_in_file() if deleted.pending_erasure else ""
     return f"Deleted conversation {deleted.conversation}: {counts}.{pending}"

@@ -13,10 +13,10 @@ from construct.memory.forgetting import ForgetPlan, Forgotten
 from construct.memory.undo import Undone
 from construct.operations.forgetting import ForgetQuestion, Undo
 from construct.program import in_shell
-from construct.store.forget_requests import ForgetRequest
+from construct.store.questions import ForgetRequest
 from construct.store.records import Cycle, Message, Observation
 from construct.text import one_line, shorten
-from construct.views.memory import and_more, memory_table, observation_json, observation_table
+from construct.views.memory import and_more, observation_json, observation_table
 from construct.views.widgets import grid, spaced
 from construct.views.words import counted, listed
 from construct.vocabulary import CycleKind, Role
@@ -81,7 +81,7 @@ def forget_plan_view(plan: ForgetPlan, today: date) -> RenderableType:
 
 def forget_question(plan: ForgetPlan) -> str:
     """Return the confirmation question; withholding is not called deleting."""
-    deletes = plan.words or plan.observations or plan.memories or plan.attachments
+    deletes = plan.words or plan.observations or plan.attachments
     return "Delete this for good?" if deletes else "Never show this to the model again?"
 
 
@@ -89,7 +89,6 @@ def forgotten_view(forgotten: Forgotten) -> str:
     """Return what was deleted, what is withheld now, and what was kept."""
     counts = (
         (forgotten.observations, "observation"),
-        (forgotten.memories, "memory"),
         (forgotten.relations, "relation"),
         (forgotten.attachments, "attached file"),
     )
@@ -113,12 +112,9 @@ def forget_request_view(question: ForgetQuestion, today: date) -> RenderableType
     lines = ["You asked for this to be forgotten:", *map(_request_line, question.requests)]
     lines.append("It is withheld from the model, except for messages still in the window.")
     parts: list[RenderableType] = [Text("\n".join(lines))]
-    if question.deleted or question.memories:
-        parts.append(Text("Forgetting it for good also deletes:"))
     if question.deleted:
+        parts.append(Text("Forgetting it for good also deletes:"))
         parts.append(observation_table(question.deleted, today, _MAX_LISTED))
-    if question.memories:
-        parts.append(memory_table(question.memories, _MAX_LISTED))
     if question.emptied:
         parts.append(Text("Forgetting it for good deletes every word of these:"))
         parts.append(_message_quotes(question.emptied))
@@ -175,12 +171,10 @@ def _cycle_json(cycle: Cycle) -> dict[str, Any]:
 
 
 def _deletions(plan: ForgetPlan, today: date) -> list[RenderableType]:
-    parts: list[RenderableType] = []
-    if plan.observations:
-        parts.append(observation_table(plan.observations, today, _MAX_LISTED))
-    if plan.memories:
-        parts.append(memory_table(plan.memories, _MAX_LISTED))
-    return [Text("This would be deleted for good:", style="heading3"), *parts] if parts else []
+    if not plan.observations:
+        return []
+    head = Text("This would be deleted for good:", style="heading3")
+    return [head, observation_table(plan.observations, today, _MAX_LISTED)]
 
 
 def _emptied_messages(plan: ForgetPlan) -> list[RenderableType]:

@@ -19,7 +19,7 @@ from construct.operations.history import (
     bundled,
     folded,
 )
-from construct.store.provenance import Generation
+from construct.store.note_history import Generation
 from construct.store.records import Observation
 from construct.text import one_line
 from construct.views.memory import observation_json, observation_table

@@ -1,4 +1,4 @@
-"""Render observations, memories, messages and the graph."""
+"""Render observations, messages and the graph."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
@@ -16,13 +16,13 @@ from construct.memory.agenda import outcome_unknown
 from construct.memory.graph.reading import Branch
 from construct.memory.graph.reading import Tree as GraphTree
 from construct.memory.shown.lines import SIGNS, readable_line
-from construct.operations.memory import MemoryList, StoredMemory
+from construct.operations.memory import MemoryList
 from construct.program import in_shell
-from construct.store.records import Memory, Message, Observation
+from construct.store.records import Message, Observation
 from construct.text import one_line
 from construct.views.widgets import Prose, grid
-from construct.views.words import counted, day, listed, when
-from construct.vocabulary import MemoryOrigin, MemorySetting, Settled, Stance
+from construct.views.words import counted, listed, when
+from construct.vocabulary import MemorySetting, Origin, Settled, Stance
 
 _STANCES: Mapping[str, str] = {Stance.ASSISTANT: "the assistant's words"}
 _MAX_RELATIONS, _MAX_RELATIONS_BELOW = 40, 6
@@ -35,7 +35,7 @@ def memory_list_view(
     shown: MemoryList | None = None,
     rest: str = "/memory all shows them; /help memory says how to narrow the list.",
 ) -> RenderableType:
-    """Return memories, then observations by day with the newest last, then the counts.
+    """Return observations by day with the newest last, then the counts.
 
     `shown` is the part of the list to show, all of it by default; the counts are of the
     whole list. `rest` says how to see what is not shown.
@@ -43,8 +43,6 @@ def memory_list_view(
     if shown is None:
         shown = memory_list
     parts: list[RenderableType] = []
-    if shown.memories:
-        parts = [Text("Kept on request", style="heading3"), memory_table(shown.memories)]
     for on_day, group in groupby(shown.observations, key=lambda o: o.observation_date):
         parts += [Text()] if parts else []
         parts += [
@@ -83,49 +81,34 @@ def how_to_learn(memory_list: MemoryList, compact: str) -> str:
     )
 
 
-def memory_list_lines(memory_list: MemoryList, clock: Clock) -> Iterator[str]:
-    """Yield one line per observation and memory, for other programs."""
+def memory_list_lines(memory_list: MemoryList) -> Iterator[str]:
+    """Yield one line per observation, for other programs."""
     for o in memory_list.observations:
         yield f"{o.id:>6}  {observation_line(o, memory_list.today)}"
-    for m in memory_list.memories:
-        marks = [m.category] if m.category else []
-        marks += ["superseded"] if m.superseded_at else []
-        ending = f" ({', '.join(marks)})" if marks else ""
-        yield f"memory:{m.id}  {_memory_line(m, clock)}{ending}"
 
 
-def memory_list_json(memory_list: MemoryList, clock: Clock) -> list[dict[str, Any]]:
+def memory_list_json(memory_list: MemoryList) -> list[dict[str, Any]]:
     """Return the JSON form of `memory_list_view`."""
-    return [
-        *(observation_json(o) for o in memory_list.observations),
-        *(
-            memory_json(StoredMemory(m, memory_list.homes.get(m.observation_id)), clock)
-            for m in memory_list.memories
-        ),
-    ]
+    return [observation_json(o) for o in memory_list.observations]
 
 
-def shown_view(item: Observation | Message | StoredMemory, clock: Clock) -> RenderableType:
-    """Return one observation, message or memory for the terminal."""
+def shown_view(item: Observation | Message, clock: Clock) -> RenderableType:
+    """Return one observation or message for the terminal."""
     match item:
         case Observation():
             today = clock.today()
             return Group(_day_head(item.observation_date, today), observation_table([item], today))
         case Message():
             return f"[{when(item.created_at, clock)}] {item.role}:\n{item.text}"
-        case StoredMemory():
-            return _memory_line(item.memory, clock)
 
 
-def shown_json(item: Observation | Message | StoredMemory, clock: Clock) -> dict[str, Any]:
+def shown_json(item: Observation | Message) -> dict[str, Any]:
     """Return the JSON form of `shown_view`."""
     match item:
         case Observation():
             return observation_json(item)
         case Message():
             return message_json(item)
-        case StoredMemory():
-            return memory_json(item, clock)
 
 
 def observation_json(o: Observation) -> dict[str, Any]:
@@ -143,23 +126,9 @@ def observation_json(o: Observation) -> dict[str, Any]:
         "referenced_date": o.referenced_date,
         "pinned": bool(o.pinned),
         "origin": o.origin,
+        "kept": bool(o.kept),
+        "category": o.category,
         "withheld": bool(o.withheld),
-    }
-
-
-def memory_json(stored: StoredMemory, clock: Clock) -> dict[str, Any]:
-    """Return a memory as JSON."""
-    m = stored.memory
-    return {
-        "kind": "memory",
-        "id": f"memory:{m.id}",
-        "conversation": stored.conversation,
-        "date": str(day(m.created_at, clock)),
-        "text": m.content,
-        "state": "active" if m.superseded_at is None else "superseded",
-        "category": m.category,
-        "origin": m.origin,
-        "observation": m.observation_id,
     }
 
 
@@ -210,17 +179,6 @@ def observation_table(
     return grid(rows, Column(no_wrap=True), ids, Column(overflow="fold"), gap=1)
 
 
-def memory_table(memories: Sequence[Memory], most: int | None = None) -> Table:
-    """Return a table of memories; after the first `most`, the others are counted."""
-    rows: list[tuple[str, Text]] = [
-        (f"  memory:{m.id}", Prose(one_line(m.content)).append(_origin(m), style="dim"))
-        for m in memories[:most]
-    ]
-    if left_out := and_more(len(memories), most):
-        rows.append(("", left_out))
-    return grid(rows, Column(no_wrap=True, style="dim"), Column(overflow="fold"), gap=1)
-
-
 def and_more(total: int, most: int | None) -> Text | None:
     """Return "and 3 more" for a list of which `most` are shown; None if all are shown."""
     if most is None or total <= most:
@@ -244,7 +202,8 @@ def state_notes(o: Observation, today: date) -> list[str]:
         "withheld": o.withheld,
         f"generation {o.generation}": o.generation,
         "pinned": o.pinned,
-        "yours": o.origin == MemoryOrigin.USER,
+        "yours": o.origin == Origin.USER,
+        "kept by the assistant": o.origin == Origin.ASSISTANT,
     }
     return [note for note, applies in conditions.items() if applies]
 
@@ -279,7 +238,7 @@ def graph_json(entity: GraphTree) -> dict[str, Any]:
                 "forward": branch.forward,
                 "since": branch.since,
                 "until": branch.until,
-                "memory": f"memory:{branch.memory_id}",
+                "observation": branch.observation_id,
                 "with": graph_json(branch.tree),
             }
             for branch in entity.branches
@@ -304,23 +263,13 @@ def _counts(memory_list: MemoryList) -> Iterator[str]:
         (sum(o.state == "pending" for o in observations), "pending"),
         (sum(outcome_unknown(o, memory_list.today) for o in observations), "outcome unknown"),
         (sum(bool(o.pinned) for o in observations), "pinned"),
-        (len(memory_list.memories), "kept on request"),
+        (sum(bool(o.kept) for o in observations), "kept on request"),
     ):
         if number and label not in asked_for:
             yield f"{number:,} {label}"
     reflections = sum(o.generation > 0 for o in observations)
     if reflections and "reflections" not in asked_for:
         yield counted(reflections, "reflection")
-
-
-def _origin(m: Memory) -> str:
-    if m.observation_id is not None:
-        return f"  from {m.observation_id}"
-    return "" if m.origin == MemoryOrigin.USER else f"  by the {m.origin}"
-
-
-def _memory_line(m: Memory, clock: Clock) -> str:
-    return f"[{day(m.created_at, clock)}] {one_line(m.content)}"
 
 
 def _day_head(on_day: str, today: date) -> Text:
@@ -352,7 +301,7 @@ def _relation(branch: Branch) -> Text:
     return Text.assemble(
         (f"{predicate} → " if branch.forward else f"← {predicate} ", "accent"),
         _entity(branch.tree),
-        (f"  {span} · memory:{branch.memory_id}", "dim"),
+        (f"  {span} · {branch.observation_id}", "dim"),
         style="dim" if has_ended else "",
     )
 

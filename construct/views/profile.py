@@ -8,16 +8,13 @@ from rich.console import Group, RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
-from construct.clock import Clock
-from construct.operations.memory import MemoryList, StoredMemory
-from construct.operations.profile import ProfileLine, Subject
-from construct.references import written
-from construct.store.records import Memory, Observation
+from construct.operations.memory import MemoryList
+from construct.operations.profile import Subject
+from construct.store.records import Observation
 from construct.text import one_line
-from construct.views.memory import how_to_learn, notes, shown_json
+from construct.views.memory import how_to_learn, notes, observation_json
 from construct.views.widgets import Prose, grid, spaced
 from construct.views.words import counted
-from construct.vocabulary import ItemKind
 
 
 def nothing_known(memory_list: MemoryList, *, compact: str = "/compact") -> str:
@@ -30,7 +27,7 @@ def nothing_known(memory_list: MemoryList, *, compact: str = "/compact") -> str:
 
 def profile_view(subjects: Sequence[Subject], today: date) -> RenderableType:
     """Return the subjects as sections, each line with its id and its day."""
-    width = max(len(_id(line)) for subject in subjects for line in subject.lines)
+    width = max(len(str(line.item.id)) for subject in subjects for line in subject.lines)
     parts = [
         Group(Text(one_line(subject.name), style="heading3"), _lines(subject, width, today))
         for subject in subjects
@@ -39,17 +36,17 @@ def profile_view(subjects: Sequence[Subject], today: date) -> RenderableType:
     return spaced([*parts, Text(f"{total} known, newest first", style="strong")])
 
 
-def profile_json(subjects: Sequence[Subject], clock: Clock) -> list[dict[str, Any]]:
+def profile_json(subjects: Sequence[Subject]) -> list[dict[str, Any]]:
     """Return the JSON form of `profile_view`."""
     return [
-        {"subject": subject.name, "lines": [_line_json(line, clock) for line in subject.lines]}
+        {"subject": subject.name, "lines": [observation_json(line.item) for line in subject.lines]}
         for subject in subjects
     ]
 
 
 def _lines(subject: Subject, width: int, today: date) -> Table:
     return grid(
-        ((_id(line), line.date, _content(line.item, today)) for line in subject.lines),
+        ((str(line.item.id), line.date, _content(line.item, today)) for line in subject.lines),
         Column(no_wrap=True, justify="right", style="dim", min_width=width + 2),
         Column(no_wrap=True, style="dim"),
         Column(overflow="fold"),
@@ -57,18 +54,7 @@ def _lines(subject: Subject, width: int, today: date) -> Table:
     )
 
 
-def _content(item: Observation | Memory, today: date) -> Text:
-    text = Prose(one_line(item.content))
-    marks = notes(item, today) if isinstance(item, Observation) else []
+def _content(o: Observation, today: date) -> Text:
+    text = Prose(one_line(o.content))
+    marks = notes(o, today)
     return text.append(f"  {' · '.join(marks)}", style="dim") if marks else text
-
-
-def _id(line: ProfileLine) -> str:
-    if isinstance(line.item, Observation):
-        return str(line.item.id)
-    return written((ItemKind.MEMORY, line.item.id))
-
-
-def _line_json(line: ProfileLine, clock: Clock) -> dict[str, Any]:
-    item = line.item if isinstance(line.item, Observation) else StoredMemory(line.item)
-    return shown_json(item, clock)

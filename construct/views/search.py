@@ -53,8 +53,6 @@ def _hit_json(hit: Hit) -> dict[str, Any]:
     match hit.kind:
         case ItemKind.MESSAGE:
             data |= {"date": hit.created_at, "role": hit.role}
-        case ItemKind.MEMORY:
-            data["state"] = hit.state
         case ItemKind.OBSERVATION:
             data |= {
                 "id": hit.id,

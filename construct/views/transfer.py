@@ -1,25 +1,48 @@
 """Render the outcome of an import."""
 
 from collections.abc import Collection, Iterator
+from typing import Any
 
-from construct.operations.transfer import STORING, Imported
+from construct.operations.transfer import FORGOTTEN, STORING, FoundFiles, Imported
 from construct.program import in_shell
 from construct.views.words import counted
+
+_REFUSED_SHOWN = 10
+"""How many of the conversations that could not be read are named on the screen."""
+_UNITS = ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB"))
+
+
+def found_text(found: FoundFiles) -> str:
+    """Return one line that says what an import is going to read."""
+    files = sum(count for _, count in found.formats)
+    names = ", ".join(
+        name if files == 1 else f"{name} ({counted(count, 'file')})"
+        for name, count in found.formats
+    )
+    return f"Found {names}: {_size(found.size)}."
+
+
+def _size(size: int) -> str:
+    for unit, name in _UNITS:
+        if size >= unit:
+            return f"{size / unit:.1f} {name}"
+    return f"{size} bytes"
 
 
 def imported_text(imported: Imported) -> str:
     """Return one line that says what an import added."""
     report = imported.report
-    noun = "entry" if report.source == "construct" else "message"  # an entry is any row
+    noun = "entry" if report.is_own else "message"  # an entry is any row
     known = f" Already here: {counted(report.known, noun)}." if report.known else ""
-    left_out = counted(report.left_out, noun)
-    forgotten = f" Forgotten or deleted here, so left out: {left_out}." if report.left_out else ""
-    if not (report.messages or report.conversations or report.observations or report.memories):
-        return (
-            f"Nothing new.{known}{forgotten}"
-            if known or forgotten
-            else "Nothing new: the file has no messages."
-        )
+    kinds = [one for one in report.left_out if one.what != FORGOTTEN]
+    left_out = ", ".join(f"{one.what} ({one.count:,})" for one in kinds)
+    without = f" Left out: {left_out}." if left_out else ""
+    for one in report.left_out:
+        if one.what == FORGOTTEN:
+            without += f" Forgotten or deleted here, so left out: {counted(one.count, noun)}."
+    if not report.has_added:
+        nothing = "Nothing new." if known or without else "Nothing new: no messages were found."
+        return f"{nothing}{known}{without}"
     parts: list[str] = []
     messages = counted(report.messages, "message")
     if report.conversations:
@@ -28,17 +51,35 @@ def imported_text(imported: Imported) -> str:
         parts.append(f"{messages} into conversations that were already here")
     if report.observations:
         parts.append(counted(report.observations, "observation"))
-    if report.memories:
-        parts.append(counted(report.memories, "memory"))
-    return f"Imported {', '.join(parts)}.{known}{forgotten}"
+    return f"Imported {', '.join(parts)}.{known}{without}"
 
 
 def imported_notes(imported: Imported) -> Iterator[str]:
     """Yield what the user should know or do after an import."""
+    report = imported.report
+    for one in report.refused[:_REFUSED_SHOWN]:
+        yield f"Not imported: {one.conversation}: {one.why}."
+    if (more := len(report.refused) - _REFUSED_SHOWN) > 0:
+        yield f"Not imported: {more:,} more. --json lists them all."
     if imported.is_unobserved:
         yield f"The imported messages can be searched now. {in_shell('observe')} learns from them."
-    if imported.report.warning:
-        yield imported.report.warning
+    if report.warning:
+        yield report.warning
+
+
+def import_json(imported: Imported) -> dict[str, Any]:
+    """Return what `construct import --json` prints."""
+    report = imported.report
+    return {
+        "formats": list(report.formats),
+        "conversations": report.conversations,
+        "messages": report.messages,
+        "observations": report.observations,
+        "known": report.known,
+        "left_out": [{"what": one.what, "count": one.count} for one in report.left_out],
+        "refused": [{"conversation": one.conversation, "why": one.why} for one in report.refused],
+        "warning": report.warning,
+    }
 
 
 def left_off_text(unsearchable: int, started: Collection[str]) -> str:

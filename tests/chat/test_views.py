@@ -20,23 +20,23 @@ from construct.llm.types import Text as Words
 from construct.memory.agenda import agenda_items, worth_mentioning
 from construct.memory.forgetting import ForgetPlan, Forgotten
 from construct.memory.graph.reading import Branch, Tree
-from construct.memory.provenance import LifeEvent, Trace, TraceNode
 from construct.memory.recall.search import Hit
+from construct.memory.trace import LifeEvent, Trace, TraceNode
 from construct.memory.undo import Undone
 from construct.operations.cost_report import CostReport, Estimate, cost_by_day
 from construct.operations.forgetting import Undo
 from construct.operations.history import Diff, Generations, PeriodSummary
 from construct.operations.memory import MemoryList
 from construct.operations.memory_filter import MemoryFilter
-from construct.operations.provenance import MemoryTrace, MessageTrace
 from construct.operations.search import SearchResult
 from construct.operations.status import NextRequest, Progress, Status, Watermark, Work
+from construct.operations.why import MessageTrace
 from construct.store.agenda import DatedNote
 from construct.store.conversations import ConversationSummary
 from construct.store.messages import MessageCounts
+from construct.store.note_history import Generation
 from construct.store.observations import Count
-from construct.store.provenance import Generation
-from construct.store.records import Conversation, Cycle, Memory, Message, Observation, Watermarks
+from construct.store.records import Conversation, Cycle, Message, Observation, Watermarks
 from construct.store.usage import Spent, UsageLine
 from construct.views.console import to_ansi, to_text
 from construct.views.context import context_view
@@ -51,10 +51,10 @@ from construct.views.forgetting import (
 from construct.views.history import diff_view, generations_view, timeline_view
 from construct.views.hits import search_view
 from construct.views.memory import graph_view, memory_list_view, nothing_listed
-from construct.views.provenance import why_view
 from construct.views.status import status_view, watermarks_view
 from construct.views.themes import LIGHT, PLAIN
 from construct.views.usage import usage_view
+from construct.views.why import why_view
 from construct.views.words import ago, counted, money, money_in_table, percent
 from construct.vocabulary import Mode, Phase, Provider
 
@@ -157,7 +157,7 @@ def work(**more: Any) -> Work:
 
 def listed(*observations: Observation, **more: Any) -> MemoryList:
     """Return a list of what is remembered today."""
-    values: dict[str, Any] = {"memories": (), "filter": MemoryFilter(), "today": TODAY}
+    values: dict[str, Any] = {"filter": MemoryFilter(), "today": TODAY}
     return MemoryList(observations, **(values | more))
 
 
@@ -181,7 +181,6 @@ def plan(**more: Any) -> ForgetPlan:
         "words": False,
         "observations": (observation(1, EVIL),),
         "reactivated": (observation(2, EVIL),),
-        "memories": (memory(),),
         "messages": (message(1),),
         "replies": (message(2),),
         "conversations": (),
@@ -191,11 +190,6 @@ def plan(**more: Any) -> ForgetPlan:
         "alike": 1,
     }
     return ForgetPlan(**({field.name: () for field in fields(ForgetPlan)} | values | more))
-
-
-def memory() -> Memory:
-    """Return a memory."""
-    return Memory(3, "u", EVIL, None, "user", None, STAMP, None, None, None)
 
 
 def request() -> Request:
@@ -269,10 +263,9 @@ VIEWS: dict[str, RenderableType] = {
     "memory": memory_list_view(
         listed(
             *(observation(n, EVIL, pinned=1, stance="planned") for n in (1, 2)),
-            memories=[memory()],
             filter=MemoryFilter(words=("x",)),
         ),
-        shown=listed(observation(2, EVIL, pinned=1, stance="planned"), memories=[memory()]),
+        shown=listed(observation(2, EVIL, pinned=1, stance="planned")),
     ),
     "generations": generations_view(
         Generations(tuple(MADE), tuple(NEWEST), {2: [1]}, (EVIL,)), TODAY
@@ -293,7 +286,6 @@ VIEWS: dict[str, RenderableType] = {
         trace(observation(3, EVIL), (observation(1, EVIL),), (message(1, EVIL),)), CLOCK
     ),
     "why message": why_view(MessageTrace(message(1, EVIL), (observation(1, EVIL),)), CLOCK),
-    "why memory": why_view(MemoryTrace(memory(), None), CLOCK),
     "graph": graph_view(
         Tree(
             EVIL,
@@ -440,8 +432,8 @@ def test_the_graph_is_a_tree() -> None:
     )
     assert to_text(graph_view(user)).splitlines() == [
         "User",
-        "└── ← sister of Rosa (person, also Rosinha)  2026-01-01 to 2026-02-01 · memory:3",
-        "    └── lives in → Porto  since 2026-01-01 · memory:4",
+        "└── ← sister of Rosa (person, also Rosinha)  2026-01-01 to 2026-02-01 · 3",
+        "    └── lives in → Porto  since 2026-01-01 · 4",
     ]
 
 
@@ -469,18 +461,16 @@ def test_forgetting_says_what_stays() -> None:
     assert "message:1 you “I owe Rui 900”" in emptying
     assert "This would stay: observations 8, 9, drawn from the same messages." in emptying
     counts: dict[str, Any] = dict.fromkeys((field.name for field in fields(Forgotten)), 0)
-    gone = Forgotten(
-        **(counts | {"observations": 2, "memories": 1, "relations": 3, "pending_erasure": True})
-    )
+    gone = Forgotten(**(counts | {"observations": 2, "relations": 3, "pending_erasure": True}))
     assert forgotten_view(gone).startswith(
-        "Deleted: 2 observations, 1 memory, 3 relations. What was deleted is still in"
+        "Deleted: 2 observations, 3 relations. What was deleted is still in"
     )
     emptied = Forgotten(**(counts | {"observations": 1, "emptied": 2, "beside": (8,)}))
     assert forgotten_view(emptied) == (
         "Deleted: 1 observation, every word of 2 messages. "
         "Kept: observation 8, drawn from the same messages."
     )
-    bare: dict[str, Any] = {"observations": (), "reactivated": (), "memories": ()}
+    bare: dict[str, Any] = {"observations": (), "reactivated": ()}
     withheld = to_text(forget_plan_view(plan(**bare), TODAY))
     assert withheld.strip("\n") == withheld.rstrip("\n")
     assert "deleted" not in withheld
@@ -546,11 +536,10 @@ def test_words() -> None:
 
 def test_a_plan_to_forget_counts_what_it_does_not_list() -> None:
     """The first of each kind are listed, and how many more there are."""
-    many = {"observations": 15, "reactivated": 16, "memories": 17, "messages": 18}
+    many = {"observations": 15, "reactivated": 16, "messages": 18}
     made = {
         "observations": observation(1),
         "reactivated": observation(2),
-        "memories": memory(),
         "messages": message(1),
     }
     shown = to_text(
@@ -558,4 +547,4 @@ def test_a_plan_to_forget_counts_what_it_does_not_list() -> None:
             plan(words=True, replies=(), **{k: (made[k],) * n for k, n in many.items()}), TODAY
         )
     )
-    assert re.findall(r"and (\d+) more", shown) == ["3", "5", "6", "4"]
+    assert re.findall(r"and (\d+) more", shown) == ["3", "6", "4"]

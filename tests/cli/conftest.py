@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.memory.builders import Life
+from tests.memory.builders import START, Life
 from tests.support.fake_api import FakeApi
 from tests.support.program import Program
 
@@ -31,7 +31,7 @@ def life(tmp_path: Path) -> Iterator[Life]:
 def a_life(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A life of 1 March: observations 1 and 2 superseded by reflection 4; 3 active.
 
-    5 pending; memories; two talks.
+    5 pending; 6 kept on request; two talks.
     """
     life = Life(tmp_path_factory.mktemp("a_life"))
     here = life.talk("Where I live")
@@ -41,7 +41,9 @@ def a_life(tmp_path_factory: pytest.TempPathFactory) -> Path:
     life.reflect(("I live in Lisbon near the river in a flat with two rooms", [first, second]))
     said = life.exchange(here, "I bought a tandem")
     life.observe(here, ("I bought a tandem", [said]))
-    life.remember("The alarm code is 9917")
+    now, life.now = life.now, START  # so that it is not the newest deed
+    life.relate(life.remember("The alarm code is 9917"))
+    life.now = now
     life.exchange(life.talk("Bicycles"), "Which chain fits a tandem?", "A long one.")
     life.db.close()
     return life.path

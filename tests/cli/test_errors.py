@@ -267,7 +267,6 @@ def test_an_option_on_the_wrong_side_of_the_command(
         (("ask", "Who", "is", "Anna?"), "Text of several words must be in quotes."),
         (("conversations", "rename", "1", "Where", "we", "live"), "must be in quotes."),
         (("memory", "graph", "Ana", "Reis"), "Text of several words must be in quotes."),
-        (("import", "a.json", "b.json"), "Pass one file; put a name with spaces in quotes."),
         (("undo", "a"), ": a."),
         (("memory", "forget", "1", "2"), ": 2."),
         (("memory", "diff", "7d", "2d", "today"), ": today."),

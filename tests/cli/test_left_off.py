@@ -21,6 +21,7 @@ TALK = "".join(
             "conversation": "Rowing",
             "role": "user",
             "content": f"We rowed {n} miles",
+            "created_at": "2026-03-01",
         }
     )
     + "\n"

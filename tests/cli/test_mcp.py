@@ -26,10 +26,10 @@ from construct.mcp.clients import Client, setting_for
 from construct.memory import lookup
 from construct.operations import doors
 from construct.operations.doors import Access
-from construct.store import forget_requests
+from construct.store import questions
 from construct.store.database import open_database, transaction
 from construct.store.messages import exclude_from_requests
-from construct.store.provenance import messages_behind
+from construct.store.note_links import messages_behind
 from construct.tokens import count
 from construct.views.doors import INFORMATION, current_text, found_text
 from tests.memory.builders import Life
@@ -118,7 +118,7 @@ async def test_every_tool_and_the_resource(lived: Program) -> None:
         (alarm, *_) = lived.json("memory", "search", "alarm")
         assert "The alarm code is 9917" in await called(session, "source", id=alarm["id"])
 
-        for unknown in ("99", "message:99", "memory:99", "x", ""):
+        for unknown in ("99", "message:99", "memory:9", "x", ""):
             await refused(session, "source", id=unknown)
         for page_number in (0, 2, -1):
             assert "page" in await refused(session, "source", id=4, page=page_number)
@@ -168,7 +168,7 @@ def test_what_the_user_asked_to_forget_is_out_of_reach_at_once(life: Life) -> No
     gone = life.learn(here, "The biopsy result came today")
     with transaction(life.db):
         (cycle,) = life.db.execute("SELECT max(id) FROM cycles").fetchone()
-        forget_requests.add(life.db, cycle, [gone.id], [])
+        questions.add_forget(life.db, cycle, [gone.id], [], life.tick())
     ctx = context(life.db, life.clock)
     everything = whole(life, Access(), "quince tart biopsy result today")
     assert kept.content in everything

@@ -24,10 +24,11 @@ OBSERVATION = COMMON | {
     "state",
     "referenced_date",
     "pinned",
+    "kept",
+    "category",
     "origin",
     "withheld",
 }
-MEMORY = COMMON | {"state", "category", "origin", "observation"}
 
 
 def ids(found: list[dict[str, Any]]) -> list[object]:
@@ -48,23 +49,16 @@ def test_without_a_command_it_lists(lived: Program) -> None:
 
 
 def test_list_has_the_shape_of_the_contract(lived: Program) -> None:
-    """`memory list --json` has active and pending observations, then memories.
-
-    An observation's id is a bare number, a memory's is `memory:ID`.
-    """
+    """`memory list --json` has active and pending observations; ids are bare numbers."""
     found = lived.json("memory", "list")
-    observations = [one for one in found if one["kind"] == "observation"]
-    memories = [one for one in found if one["kind"] == "memory"]
-    assert found == observations + memories
-    assert {frozenset(one) for one in observations} == {frozenset(OBSERVATION)}
-    assert {frozenset(one) for one in memories} == {frozenset(MEMORY)}
-    assert {one["id"]: one["state"] for one in observations} == {
+    assert {frozenset(one) for one in found} == {frozenset(OBSERVATION)}
+    assert {one["id"]: one["state"] for one in found} == {
         3: "active",
         4: "active",
         5: "pending",
+        6: "active",
     }
-    assert {one["id"]: one["generation"] for one in observations}[4] == 1
-    assert all(str(one["id"]).startswith("memory:") for one in memories)
+    assert {one["id"]: one["generation"] for one in found}[4] == 1
     assert {one["date"] for one in found} == {"2026-03-01"}
 
 
@@ -107,16 +101,14 @@ def test_limit_is_the_most_of_both_kinds_together(lived: Program, limit: int) ->
 def test_as_of_lists_what_was_believed_then(lived: Program) -> None:
     """Before the first day nothing is known.
 
-    At its end what was active, nothing pending; memories too.
+    At its end what was active, nothing pending.
     """
     assert lived.json("memory", "list", "--as-of", "2026-02-28") == []
     assert lived.json("memory", "search", "Lisbon", "--as-of", "2026-02-28") == []
-    assert [
-        i for i in ids(lived.json("memory", "list", "--as-of", "2026-03-01")) if isinstance(i, int)
-    ] == [3, 4]
-    assert "memory:1" in ids(lived.json("memory", "list", "--as-of", "2026-03-01", "--all"))
+    assert ids(lived.json("memory", "list", "--as-of", "2026-03-01")) == [3, 4, 6]
+    assert 1 in ids(lived.json("memory", "list", "--as-of", "2026-03-01", "--all"))
     early = lived.json("memory", "list", "--as-of", "2026-03-01T09:09:00+00:00")
-    assert ids(early) == [1, "memory:1"]
+    assert ids(early) == [1, 6]
     assert [one["state"] for one in early] == ["active", "active"]
     assert (
         "superseded"
@@ -137,9 +129,9 @@ def test_as_of_lists_what_was_believed_then(lived: Program) -> None:
 def test_what_was_undone_is_in_no_past_list(
     program: Program, life: Life, options: list[str]
 ) -> None:
-    """Neither an observation, nor the memory that was promoted from it."""
+    """An observation whose cycle was undone counts as never made."""
     life.learn(life.talk(), "I live in Porto")
-    assert ids(program.json("memory", "list", *options)) == [1, "memory:1"]
+    assert ids(program.json("memory", "list", *options)) == [1]
     undo(life.db, Clock(datetime(2026, 3, 2, tzinfo=UTC)))
     assert ids(program.json("memory", "list", *options)) == []
 
@@ -150,7 +142,7 @@ def test_search_has_the_shape_of_the_contract(lived: Program) -> None:
     A superseded one only with `--all`.
     """
     found = lived.json("memory", "search", "lisbon")
-    assert {one["kind"] for one in found} == {"message", "observation", "memory"}
+    assert {one["kind"] for one in found} == {"message", "observation"}
     assert all(set(one) >= COMMON | {"score"} for one in found)
     for one in found:
         if one["kind"] == "observation":
@@ -206,13 +198,12 @@ def test_a_blank_search_is_wrong_usage(lived: Program, query: tuple[str, ...]) -
 
 
 def test_show_takes_each_form_of_id(lived: Program) -> None:
-    """Bare, `message:ID` and `memory:ID` show what they name, in its shape."""
+    """Bare and `message:ID` show what they name, in its shape."""
     assert lived.json("memory", "show", "3")["text"] == "Zoe's birthday is on May 5th"
     assert lived.json("memory", "show", "observation:3") == lived.json("memory", "show", "3")
     message = lived.json("memory", "show", "message:1")
     assert message["id"] == "message:1"
     assert set(message) == COMMON | {"role", "status"}
-    assert set(lived.json("memory", "show", "memory:1")) == MEMORY
     assert "Zoe's birthday" in lived.run("memory", "show", "3").stdout
     assert lived.run("memory", "show", "message:1").stdout == (
         "[2026-03-01 09:02] user:\nI live in Lisbon near the river\n"
@@ -232,7 +223,6 @@ def test_why_goes_through_every_generation(lived: Program) -> None:
         frozenset({"id", "role", "content", "created_at"})
     }
     assert [(m["id"], m["role"]) for m in why["messages"]] == [(1, "user"), (3, "user")]
-    assert lived.json("memory", "why", "memory:1")["observation"]["id"] == 1
     assert "I live in Lisbon near the river" in lived.run("memory", "why", "4").stdout
 
 
@@ -246,11 +236,11 @@ def test_why_last_shows_what_the_reply_was_given(lived: Program) -> None:
     why = lived.json("memory", "why", "last")
     assert set(why) == {"message", "observations", "given"}
     assert why["message"]["id"] == asked["message_id"]
-    assert why["observations"] == {"blocks": 1, "lines": 2, "ids": [3, 4]}
+    assert why["observations"] == {"blocks": 1, "lines": 3, "ids": [3, 4, 6]}
     assert [(one["way"], one["id"]) for one in why["given"]] == [("passage", "message:9")]
     shown = lived.run("memory", "why", "last").stdout
     assert "what your words brought back" in shown
-    assert "2 observations at the start of the prompt" in shown
+    assert "3 observations at the start of the prompt" in shown
     for line in ("3 Zoe's birthday is on May 5th", "4 I live in Lisbon near the river"):
         assert line in shown
 
@@ -266,19 +256,14 @@ def test_why_a_message_or_what_was_kept_by_hand(lived: Program) -> None:
         [1, 4],
     )
     assert "message:1" in lived.run("memory", "why", "message:1").stdout
-    (by_hand,) = (m["id"] for m in lived.json("memory", "list", "yours") if m["kind"] == "memory")
-    assert "kept by you" in lived.run("memory", "why", by_hand).stdout
-    assert lived.json("memory", "why", by_hand) == {
-        "observation": None,
-        "sources": [],
-        "messages": [],
-        "attachments": [],
-        "life": [],
-    }
+    (by_hand,) = map(str, ids(lived.json("memory", "list", "yours")))
+    assert "kept  you wrote: The alarm code" in lived.run("memory", "why", by_hand).stdout
+    found = lived.json("memory", "why", by_hand)
+    assert (found["observation"]["origin"], found["messages"]) == ("user", [])
 
 
 @pytest.mark.parametrize("command", ["show", "why", "pin", "edit", "forget"])
-@pytest.mark.parametrize("name", ["99", "message:99", "memory:99", "9" * 30])
+@pytest.mark.parametrize("name", ["99", "message:99", "9" * 30])
 def test_an_unknown_id_is_a_failure(lived: Program, command: str, name: str) -> None:
     """It exits 1 and says so, with nothing on standard output."""
     more = {"edit": ["Words."], "forget": ["--yes"]}.get(command, [])
@@ -300,14 +285,14 @@ def test_an_edit_takes_over_and_can_be_undone(lived: Program) -> None:
     `undo` takes it back.
     """
     new = lived.json("memory", "edit", "3", "Zoe's birthday is on May 6th")
-    assert (new["id"], new["text"], new["origin"]) == (6, "Zoe's birthday is on May 6th", "user")
+    assert (new["id"], new["text"], new["origin"]) == (7, "Zoe's birthday is on May 6th", "user")
     assert lived.json("memory", "show", "3")["state"] == "superseded"
     assert (
-        lived.json("memory", "why", "6")["messages"] == lived.json("memory", "why", "3")["messages"]
+        lived.json("memory", "why", "7")["messages"] == lived.json("memory", "why", "3")["messages"]
     )
     undone = lived.json("undo")
     assert set(undone) == {"cycle", "along", "deactivated", "reactivated"}
-    assert (ids(undone["deactivated"]), ids(undone["reactivated"])) == ([6], [3])
+    assert (ids(undone["deactivated"]), ids(undone["reactivated"])) == ([7], [3])
     assert lived.json("memory", "show", "3")["state"] == "active"
     assert lived.run("memory", "edit", "3", " ").returncode == 2
 
@@ -348,7 +333,7 @@ def test_forget_says_what_went(lived: Program) -> None:
     gone = lived.json("memory", "forget", "4", "--yes")
     assert set(gone) == {"forgotten"}
     assert gone["forgotten"]["observations"] == 3
-    assert {"memories", "messages"} < set(gone["forgotten"])
+    assert {"observations", "messages"} < set(gone["forgotten"])
     assert lived.json("memory", "search", "Lisbon", "--all") == []
     assert lived.run("memory", "show", "4").returncode == 1
 
@@ -376,7 +361,7 @@ def test_diff_has_three_parts(lived: Program) -> None:
     """
     whole = lived.json("memory", "diff", "2026-02-01")
     assert set(whole) == {"learned", "changed", "gone"}
-    assert ids(whole["learned"]) == [3, 4, 5]
+    assert ids(whole["learned"]) == [6, 3, 4, 5]
     assert lived.json("memory", "diff", "yesterday", "today") == {
         "learned": [],
         "changed": [],
@@ -397,8 +382,8 @@ def test_there_is_nothing_to_undo_at_first(program: Program) -> None:
 
 def test_undo_takes_back_one_cycle_after_another(lived: Program) -> None:
     """The newest first, until there is none."""
-    kinds = [lived.json("undo")["cycle"]["kind"] for _ in range(5)]
-    assert kinds == ["observer", "reflector", "observer", "observer", "observer"]
+    kinds = [lived.json("undo")["cycle"]["kind"] for _ in range(6)]
+    assert kinds == ["observer", "reflector", "observer", "observer", "observer", "edit"]
     assert lived.run("undo").returncode == 1
     assert [one for one in lived.json("memory", "list") if one["kind"] == "observation"] == []
 
@@ -469,20 +454,16 @@ def test_a_list_can_be_narrowed(lived: Program) -> None:
     """
     assert ids(lived.json("memory", "list", "reflections")) == [4]
     assert ids(lived.json("memory", "list", "pending", "tandem")) == [5]
-    assert [found["kind"] for found in lived.json("memory", "list", "yours")] == ["memory"]
+    assert ids(lived.json("memory", "list", "yours")) == [6]
+    assert ids(lived.json("memory", "list", "--kept")) == [6]
+    assert ids(lived.json("memory", "list", "kept", "tandem")) == []
     assert lived.json("memory", "list", "high", "until", "2026-02") == []
     assert lived.run("memory", "list", "low").stdout == "No matches: low.\n"
     assert lived.run("memory", "list", "since", "2026-99").returncode == 2
 
 
 def test_on_a_terminal_the_list_is_the_chats(lived: Program) -> None:
-    """What was kept by hand stands apart.
-
-    What was promoted stands among the observations alone; words stay whole.
-    """
-    memories = [one for one in lived.json("memory", "list") if one["kind"] == "memory"]
-    promoted = [one["id"] for one in memories if one["observation"] is not None]
-    assert promoted
+    """What was kept on request stands among the others; words stay whole."""
     commands = [["memory", "list"], ["memory", "list", "--limit", "1"], ["memory", "diff", "soon"]]
     code = f"from construct.cli.run import run; any(map(run, {commands}))"
     terminal = PseudoTerminal(python(code), lived.environment(), 80, 60)
@@ -493,7 +474,6 @@ def test_on_a_terminal_the_list_is_the_chats(lived: Program) -> None:
         terminal.close()
     assert "The alarm code is 9917" in shown
     assert "1 kept on request" in shown
-    assert not [one for one in promoted if one in shown]
     assert "3 older not shown. Pass a larger --limit" in shown
     assert "\nyesterday." in shown
 
@@ -502,12 +482,12 @@ def test_the_timeline(lived: Program) -> None:
     """Week by week: what was learned, condensed, and active at the end."""
     first, second, third = lived.json("memory", "timeline")
     assert first == {
-        "monday": "2026-02-23", "learned": 4, "superseded": 2, "reflections": 1, "corrected": 0,
-        "active": {"0": 2, "1": 1},
+        "monday": "2026-02-23", "learned": 5, "superseded": 2, "reflections": 1, "corrected": 0,
+        "active": {"0": 3, "1": 1},
     }  # fmt: skip
     assert second["learned"] == third["learned"] == 0
     shown = lived.run("memory", "timeline").stdout
-    assert "4 observations learned in 3 weeks; 3 known today" in shown
+    assert "5 observations learned in 3 weeks; 4 known today" in shown
     assert "2 superseded, 1 reflection" in shown
 
 
@@ -529,7 +509,8 @@ def test_while_nothing_is_learned_no_learning_is_announced(lived: Program, setti
     more = {"CONSTRUCT_MEMORY": setting}
     assert "read again" not in lived.run("undo", more=more).stdout
     (lived.folder / "talk.jsonl").write_text(
-        '{"type": "message", "conversation": "x", "role": "user", "content": "We rowed."}\n'
+        '{"type": "message", "conversation": "x", "role": "user", "content": "We rowed.",'
+        ' "created_at": "2026-03-01"}\n'
     )
     done = lived.run("import", "talk.jsonl", more=more)
     assert (done.stdout, done.stderr) == ("Imported 1 message, 1 new conversation.\n", "")
@@ -552,7 +533,7 @@ def test_a_question_does_not_go_into_redirected_output(lived: Program) -> None:
     assert json.loads(out.read_text())["cycle"]["kind"] == "observer"
 
 
-@pytest.mark.parametrize(("answer", "left"), [("no\n", [3, 4, 5]), ("yes\n", [3, 4])])
+@pytest.mark.parametrize(("answer", "left"), [("no\n", [3, 4, 5, 6]), ("yes\n", [3, 4, 6])])
 def test_undo_on_a_terminal_shows_what_it_would_take_back_and_asks(
     lived: Program, answer: str, left: list[int]
 ) -> None:
@@ -569,7 +550,7 @@ def test_undo_on_a_terminal_shows_what_it_would_take_back_and_asks(
         assert "tandem" in shown
         assert [
             one["id"] for one in lived.json("memory", "list") if one["kind"] == "observation"
-        ] == [3, 4, 5]
+        ] == [3, 4, 5, 6]
         terminal.type(answer)
         assert terminal.wait() == 0
     finally:
@@ -593,13 +574,13 @@ def test_undo_on_a_terminal_shows_what_it_would_take_back_and_asks(
 def test_an_edit_warns_of_names_and_numbers_it_leaves_out(lived: Program) -> None:
     """On standard error: the words stand all the same."""
     lived.run("memory", "edit", "3", "Ana was born in Faro on 12 May")
-    done = lived.run("memory", "edit", "6", "Ana was born in spring")
+    done = lived.run("memory", "edit", "7", "Ana was born in spring")
     assert done.returncode == 0
     assert "spring" in done.stdout
     assert done.stderr.startswith(
         "Note: the old line had “Faro”, “12” and “May”; the new one does not."
     )
-    assert lived.run("memory", "edit", "7", "Ana was born in autumn").stderr == ""
+    assert lived.run("memory", "edit", "8", "Ana was born in autumn").stderr == ""
 
 
 def test_search_can_be_narrowed_to_whose_words(program: Program, life: Life) -> None:
@@ -638,7 +619,7 @@ def test_the_graph_is_what_the_chat_shows(lived: Program) -> None:
     assert found["name"] == "The"
     (relation,) = found["relations"]
     assert (relation["predicate"], relation["with"]["name"]) == ("concerns", "9917")
-    assert relation["memory"].startswith("memory:")
+    assert relation["observation"] == 6
     assert "concerns → 9917" in lived.run("memory", "graph", "the").stdout
     assert lived.run("memory", "graph", "Nobody").returncode == 1
 
@@ -676,6 +657,7 @@ def test_an_empty_profile_says_what_would_help(program: Program) -> None:
     """Imported messages are not compacted but observed, and nothing is learned while off."""
     assert "`construct compact` observes" in program.run("memory", "profile").stdout
     line = {"type": "message", "conversation": "a", "role": "user", "content": "I sing."}
+    line["created_at"] = "2026-03-01"
     (program.folder / "past.jsonl").write_text(json.dumps(line) + "\n")
     program.run("import", "past.jsonl")
     assert "`construct observe` learns" in program.run("memory", "profile").stdout

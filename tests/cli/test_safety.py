@@ -50,7 +50,7 @@ def attacked(program: Program, api: FakeApi, tmp_path: Path) -> Program:
 
 COMMANDS = [
     "status", "usage", "undo", "doctor", "memory list", "memory list --all", "memory search words",
-    "memory show 1", "memory show message:1", "memory show message:2", "memory show memory:1",
+    "memory show 1", "memory show message:1", "memory show message:2",
     "memory why 1", "memory why 2", "memory diff", "memory forget 2", "conversations list",
     "conversations show 1", "conversations show 2", "conversations delete 1",
     "export --format markdown", "report",
@@ -126,7 +126,7 @@ def test_with_json_nothing_else_is_on_standard_output(lived: Program) -> None:
         "status", "usage", "doctor", "memory list", "memory search Lisbon", "memory show 3",
         "memory why 4", "memory pin 3", "memory edit 3 Words", "memory add More", "memory diff",
         "conversations list", "conversations show 1", "conversations rename 1 New",
-        "conversations fork 1", "compact", "memory forget memory:1 --yes",
+        "conversations fork 1", "compact", "memory forget 1 --yes",
         "conversations delete 2 --yes", "undo", "ask --no-wait Hello",
     ):  # fmt: skip
         done = lived.run(*command.split(), "--json")

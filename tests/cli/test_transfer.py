@@ -33,8 +33,8 @@ def test_jsonl_begins_with_its_header(lived: Program) -> None:
     """
     done = lived.run("export")
     first, *rest = [json.loads(line) for line in done.stdout.splitlines()]
-    assert (first["type"], first["version"]) == ("construct-export", 2)
-    assert {"conversation", "message", "observation", "cycle", "memory"} <= {
+    assert (first["type"], first["version"]) == ("construct-export", 3)
+    assert {"conversation", "message", "observation", "cycle", "relation"} <= {
         line["type"] for line in rest
     }
     assert str(lived.folder) not in done.stdout
@@ -219,12 +219,11 @@ def test_chatgpt_and_claude_are_recognised(program: Program, tmp_path: Path) -> 
 
 
 def test_an_export_without_messages_is_said_to_be_one(program: Program, tmp_path: Path) -> None:
-    """It is no failure, and no mystery either."""
+    """It brings in nothing, and that is no mystery."""
     (tmp_path / "conversations.json").write_text('[{"mapping": {}}]')
-    assert (
-        program.run("import", "conversations.json").stdout
-        == "Nothing new: the file has no messages.\n"
-    )
+    done = program.run("import", "conversations.json")
+    assert done.stdout == "Nothing new. Left out: conversations without messages (1).\n"
+    assert done.returncode == 1
 
 
 BAD = {
@@ -273,9 +272,10 @@ def test_half_an_export_is_refused(lived: Program, tmp_path: Path) -> None:
         assert lived.run(*other, "export").stdout == empty
 
 
-@pytest.mark.parametrize("name", ["nothing-here", ".", "/dev/null"])
+@pytest.mark.parametrize("name", ["nothing-here", "empty", "/dev/null"])
 def test_what_cannot_be_read_is_a_failure(lived: Program, name: str) -> None:
     """It exits 1 with a line or two."""
+    (lived.folder / "empty").mkdir()
     done = lived.run("import", name)
     assert (done.returncode, done.stdout) == (1, "")
     assert len(done.stderr.splitlines()) == 2
@@ -343,7 +343,7 @@ def test_a_deleted_conversation_brings_only_what_is_new(
 @pytest.mark.parametrize(
     ("said", "deletion", "listed"),
     [
-        ("/remember I like bananas", ("memory", "forget", "memory:1"), ("memory", "list", "--all")),
+        ("/remember I like bananas", ("memory", "forget", "1"), ("memory", "list", "--all")),
         ("/new Plans", ("conversations", "delete", "1"), ("conversations", "list")),
     ],
 )
@@ -356,7 +356,7 @@ def test_what_has_no_messages_does_not_come_back(
     assert program.run("export", "-o", "earlier.jsonl").returncode == 0
     assert len(program.json(*listed)) == 1
     assert program.run(*deletion, "--yes").returncode == 0
-    assert "Nothing new. Forgotten or deleted here" in program.run("import", "earlier.jsonl").stdout
+    assert "Forgotten or deleted here" in program.run("import", "earlier.jsonl").stdout
     assert program.json(*listed) == []
 
 

@@ -10,16 +10,15 @@ from zoneinfo import ZoneInfo
 
 from construct.clock import Clock, to_text
 from construct.memory.cycles.commit import Compacted, compact, store_extraction, store_reflection
+from construct.memory.keeping import keep_for_model, keep_for_user
 from construct.memory.learning.proposals import Extraction, ProposedObservation
 from construct.memory.learning.reflection_checks import Change, ChangeKind, Reflection
-from construct.memory.promotion import remember
 from construct.memory.shown.frame import Frame
 from construct.store import cycles
 from construct.store import observations as rows
 from construct.store.conversations import create_conversation, get_watermarks, note_request
 from construct.store.database import transaction
 from construct.store.invariants import index_violations, take_in_violations, violations
-from construct.store.memories import get_memory, memory_of_observation
 from construct.store.messages import NewMessage, add_message, is_shown, live_messages
 from construct.store.records import Message, Observation
 from tests.support.database import new_database
@@ -147,31 +146,30 @@ class Life:
         ).fetchall()
         return rows.observations(self.db, [row[0] for row in made])
 
-    def remember(self, content: str, origin: str = "user") -> int:
-        """Store a memory that comes from no observation, and draw a graph of it."""
+    def remember(self, content: str) -> Observation:
+        """Keep a note of the user's own."""
         with transaction(self.db):
-            return self.relate(remember(self.db, content, None, origin, self.clock).id)
+            return keep_for_user(self.db, content, None, self.clock)
 
-    def promoted(self, o: Observation) -> int:
-        """Return the memory promoted from an observation, with a graph drawn of it."""
-        memory = memory_of_observation(self.db, o.id)
-        assert memory is not None
-        return self.relate(memory.id)
+    def remember_for_model(self, content: str, said: Message | None = None) -> Observation:
+        """Keep a note that the main model asked for, about what the user said."""
+        with transaction(self.db):
+            return keep_for_model(self.db, content, None, said, self.clock)
 
-    def relate(self, memory: int) -> int:
-        """Relate two entities, a memory's first and last word; return the memory."""
-        words = get_memory(self.db, memory).content.split()
-        return self.relate_as(memory, words[0], words[-1])
+    def relate(self, o: Observation) -> Observation:
+        """Relate two entities, a note's first and last word; return the note."""
+        words = o.content.split()
+        return self.relate_as(o, words[0], words[-1])
 
-    def relate_as(self, memory: int, subject: str, object_: str) -> int:
-        """Relate two entities by a memory; one that is there already is taken."""
+    def relate_as(self, o: Observation, subject: str, object_: str) -> Observation:
+        """Relate two entities by a note; one that is there already is taken."""
         ends = [self._entity(name) for name in (subject, object_)]
         self.db.execute(
-            """INSERT INTO relations (subject_id, predicate, object_id, memory_id, created_at)
+            """INSERT INTO relations (subject_id, predicate, object_id, observation_id, created_at)
                VALUES (?, 'concerns', ?, ?, ?)""",
-            (*ends, memory, self.tick()),
+            (*ends, o.id, self.tick()),
         )
-        return memory
+        return o
 
     def _entity(self, name: str) -> int | None:
         row = self.db.execute("SELECT id FROM entities WHERE name = ?", (name,)).fetchone()

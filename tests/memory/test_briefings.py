@@ -8,9 +8,9 @@ import pytest
 from construct.clock import Clock
 from construct.errors import NotFoundError
 from construct.memory.forgetting import delete_conversation, forget
-from construct.operations.provenance import ReplyTrace, why_last
+from construct.operations.why import ReplyTrace, why_last
 from construct.store.database import open_database
-from construct.store.records import Memory, Message, Observation
+from construct.store.records import Message, Observation
 from construct.store.reply_context import ContextItem, forgotten_items
 from tests.memory.builders import Life
 from tests.support.context import context
@@ -28,7 +28,7 @@ async def last(t: Talk) -> ReplyTrace:
     return await t.companion.store.call(lambda db: why_last(context(db, here=t.id)))
 
 
-def words(what: Observation | Memory | Message) -> str:
+def words(what: Observation | Message) -> str:
     """Return what a thing says, with its kind."""
     return f"{type(what).__name__}: {what.content}"
 
@@ -136,18 +136,15 @@ def _noted(db: sqlite3.Connection) -> int:
 
 
 def test_what_is_withheld_in_the_meantime_is_not_sent(tmp_path: Path, locker: int) -> None:
-    """Neither the observation, nor the memory made from it; what was kept on request stays."""
+    """Neither the observation nor its message; other messages stay."""
     db = open_database(tmp_path / "construct.db")
-    db.execute(
-        "INSERT INTO memories (uid, content, origin, created_at) VALUES ('b', 'Bees', 'user', '')"
-    )
-    made, kept = db.execute("SELECT id FROM memories ORDER BY origin").fetchall()
     given = [
         ContextItem("recall", "observation", locker),
-        ContextItem("recall", "memory", *made),
-        ContextItem("recall", "memory", *kept),
+        ContextItem("source", "message", 3),
+        ContextItem("source", "message", 1),
     ]
     assert forgotten_items(db, given) == set()
     db.execute("UPDATE observations SET withheld = 1")
+    db.execute("UPDATE messages SET withheld = 1 WHERE id = 3")
     assert forgotten_items(db, given) == set(given[:2])
     db.close()

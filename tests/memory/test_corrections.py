@@ -5,9 +5,10 @@ import pytest
 
 from construct.errors import ConstructError, NotFoundError, UsageError
 from construct.memory.corrections import edit, move, pin
+from construct.memory.graph.reading import related_notes
 from construct.memory.shown.view import current_blocks
 from construct.memory.undo import undo
-from construct.store import cycles
+from construct.store import cycles, graph
 from construct.store import observations as rows
 from construct.store.database import open_database
 from construct.store.records import Observation
@@ -338,16 +339,10 @@ def test_pinning_is_set_and_taken_away(life: Life) -> None:
     assert pin(life.db, fact.id, off=True).pinned == 0
 
 
-def test_memories_say_what_the_edit_says(life: Life) -> None:
-    """A promoted memory is superseded by one with the new words; its relations go."""
-    fact = life.learn(life.talk(), "Ana lives in Porto")
-    old = life.promoted(fact)
+def test_an_edit_is_read_for_the_graph_again(life: Life) -> None:
+    """The relations of the old words are past, and the new words are unread."""
+    fact = life.relate(life.learn(life.talk(), "Ana lives in Porto"))
+    graph.mark_read(life.db, [fact.id], fact.cycle_id)
     new = edit(life.db, fact.id, "Ana lives in Faro", life.clock)
-    (by,) = life.db.execute("SELECT superseded_by FROM memories WHERE id = ?", (old,)).fetchone()
-    row = life.db.execute(
-        "SELECT content, observation_id FROM memories WHERE id = ?", (by,)
-    ).fetchone()
-    assert row == ("Ana lives in Faro", new)
-    assert life.db.execute(
-        "SELECT count(*) FROM relations WHERE superseded_at IS NULL"
-    ).fetchone() == (0,)
+    assert [o.id for o in graph.unread(life.db, 9)] == [new]
+    assert related_notes(life.db, "Porto") == []

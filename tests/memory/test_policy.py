@@ -13,6 +13,7 @@ from construct.memory.policy import (
     due,
     fit_to,
     is_cold,
+    is_telling,
     must_wait,
 )
 from construct.vocabulary import WorkKind
@@ -33,6 +34,11 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
         (Situation(unobserved_tokens=200, leaving=True), ()),
         (Situation(unobserved_tokens=201, leaving=True), ("observe",)),
         (Situation(unobserved_tokens=201, leaving=True, held=True), ()),
+        (Situation(unobserved_tokens=9, leaving=True, telling=True), ("observe",)),
+        (Situation(unobserved_tokens=9, leaving=True, telling=True, held=True), ()),
+        (Situation(unobserved_tokens=9, cold=True, telling=True), ()),
+        (Situation(unobserved_tokens=1, in_notebook=True), ("observe",)),
+        (Situation(unobserved_tokens=0, in_notebook=True), ()),
         (Situation(unobserved_tokens=201), ()),
         (Situation(window_tokens=5999, compactable=True), ()),
         (Situation(window_tokens=6000, compactable=True), ("compact",)),
@@ -155,3 +161,26 @@ def test_thresholds_keep_their_proportions(window: int, fitted: tuple[int, ...])
     """A small window brings all thresholds down alike, to fit half of it."""
     found = fit_to(T, window)
     assert (found.observer, found.compact, found.reflector, found.budget) == fitted
+
+
+@pytest.mark.parametrize(
+    ("text", "telling"),
+    [
+        ("ok thanks", False),
+        ("Good idea, let us do that!", False),
+        ("Dentist on Friday", True),
+        ("See you tomorrow", True),
+        ("Ich fliege im März", True),
+        ("Vou amanhã a Braga", True),
+        ("К врачу", False),
+        ("Завтра к врачу", True),
+        ("明天去看牙医", True),
+        ("내일 병원 가요", True),
+        ("room 7", True),
+        ("غرفة ٧", True),
+        ("My sister Ana has moved to the house beside the old mill in Braga.", True),
+    ],
+)
+def test_what_may_be_worth_remembering(text: str, telling: bool) -> None:
+    """A digit, the name of a day or a month, or many words."""
+    assert is_telling(text) is telling

@@ -5,15 +5,15 @@ import pytest
 from construct.errors import NotFoundError
 from construct.memory.corrections import edit
 from construct.memory.forgetting import forget
-from construct.memory.provenance import nodes_in_order, trace_observation
+from construct.memory.trace import nodes_in_order, trace_observation
 from construct.memory.undo import undo
-from construct.operations import provenance
-from construct.operations.provenance import MemoryTrace, MessageTrace
+from construct.operations.why import MessageTrace, why
 from construct.store.database import transaction
 from construct.store.messages import get_message
+from construct.store.note_links import messages_behind
 from construct.store.observations import observation
-from construct.store.provenance import corrections_of, messages_behind
 from construct.store.records import Observation
+from construct.store.succession import corrections_of
 from construct.store.usage import Call, record_usage
 from construct.tokens import Usage
 from tests.memory.builders import Life
@@ -22,15 +22,8 @@ from tests.support.context import context
 
 def why_message(life: Life, message_id: int) -> MessageTrace:
     """Return what rests on a message."""
-    found = provenance.why(context(life.db), ("message", message_id))
+    found = why(context(life.db), ("message", message_id))
     assert isinstance(found, MessageTrace)
-    return found
-
-
-def why_memory(life: Life, memory_id: int) -> MemoryTrace:
-    """Return where a memory comes from."""
-    found = provenance.why(context(life.db), ("memory", memory_id))
-    assert isinstance(found, MemoryTrace)
     return found
 
 
@@ -214,18 +207,15 @@ def test_a_message_names_all_that_rests_on_it(life: Life) -> None:
         why_message(life, 999)
 
 
-def test_a_memory_leads_to_its_observation_or_to_nobody(life: Life) -> None:
-    """A promoted memory has the trace of its observation.
-
-    One the user stored has none.
-    """
-    here = life.talk()
-    fact = life.learn(here, "Ana lives in Porto")
-    promoted, told = life.promoted(fact), life.remember("Pay the rent")
-    trace = why_memory(life, promoted).trace
-    assert trace is not None
-    assert trace.observation.id == fact.id
-    assert why_memory(life, told).trace is None
+def test_what_was_kept_on_request_has_its_history(life: Life) -> None:
+    """The user's own rests on no message, the model's on what the user said then."""
+    mine = life.remember("Pay the rent")
+    assert lived(life, mine.id) == [("kept", "you wrote: Pay the rent")]
+    said = life.say(life.talk(), "The gate code is 4512, keep that")
+    kept = life.remember_for_model("The gate code is 4512", said)
+    assert [event for event, _ in lived(life, kept.id)] == ["said", "kept"]
+    assert [m.id for m in trace_observation(life.db, kept.id).messages] == [said.id]
+    assert [o.id for o in why_message(life, said.id).observations] == [kept.id]
 
 
 def test_the_trace_stays_complete_after_undo_and_forget(life: Life) -> None:

@@ -7,17 +7,15 @@ from construct.clock import Clock
 from construct.errors import ConstructError, NotFoundError
 from construct.memory.corrections import edit, pin
 from construct.memory.cycles.commit import StaleError, store_extraction, store_reflection
+from construct.memory.graph.reading import related_notes
 from construct.memory.learning.proposals import Extraction
 from construct.memory.learning.reflection_checks import Change, ChangeKind, Reflection
-from construct.memory.promotion import promote
 from construct.memory.shown.forks import fork, inherited_window
 from construct.memory.shown.view import current_blocks
 from construct.memory.undo import newest_cycle, plan_undo, undo
 from construct.store import cycles
 from construct.store import observations as rows
 from construct.store.conversations import get_conversation, get_watermarks
-from construct.store.database import transaction
-from construct.store.memories import get_memory
 from construct.store.messages import last_message_id, live_messages
 from construct.store.records import Watermarks
 from tests.memory.builders import FRAME, Life, stated
@@ -208,39 +206,16 @@ def test_an_edit_committed_since_leaves_its_predecessor_committed(life: Life) ->
     assert life.broken() == []
 
 
-def test_memories_go_and_come_back_with_what_they_came_from(life: Life) -> None:
-    """A memory promoted from undone work goes with its relations.
-
-    One that an edit replaced comes back with them.
-    """
-    here = life.talk()
-    fact = life.learn(here, "Ana lives in Porto")
-    memory = life.promoted(fact)
+def test_relations_go_and_come_back_with_their_note(life: Life) -> None:
+    """An edit ends them, its undo brings them back, and the note's own undo ends them."""
+    fact = life.relate(life.learn(life.talk(), "Ana lives in Porto"))
     edit(life.db, fact.id, "Ana lives in Faro", life.clock)
-    in_force = "SELECT content FROM memories WHERE superseded_at IS NULL"
-    assert life.db.execute(in_force).fetchall() == [("Ana lives in Faro",)]
+    assert related_notes(life.db, "Porto") == []
     undo(life.db, life.clock)
-    assert life.db.execute(in_force).fetchall() == [("Ana lives in Porto",)]
-    relation = "SELECT superseded_at FROM relations WHERE memory_id = ?"
-    assert life.db.execute(relation, (memory,)).fetchall() == [(None,)]
+    assert related_notes(life.db, "Porto") == [fact.id]
     undo(life.db, life.clock)
-    assert life.db.execute(in_force).fetchall() == []
-    assert life.db.execute(relation, (memory,)).fetchone()[0] is not None
-
-
-def test_what_was_no_repetition_after_all_has_its_memory_again(life: Life) -> None:
-    """The memory that stood for both is in force all the time."""
-    here = life.talk()
-    ana, anna = (life.learn(here, f"{name} is allergic to nuts") for name in ("Ana", "Anna"))
-    memory = life.promoted(ana)
-    life.reflect(same=[(ana, anna)])
-    with transaction(life.db):
-        promote(life.db, life.clock)
-    undo(life.db, life.clock)
-    in_force = "SELECT content FROM memories WHERE superseded_at IS NULL ORDER BY id"
-    assert life.db.execute(in_force).fetchall() == [(ana.content,), (anna.content,)]
-    relation = "SELECT superseded_at FROM relations WHERE memory_id = ?"
-    assert life.db.execute(relation, (memory,)).fetchall() == [(None,)]
+    assert related_notes(life.db, "Porto") == []
+    assert life.broken() == []
 
 
 @pytest.mark.parametrize("committed", [False, True])
@@ -303,24 +278,9 @@ def test_an_undone_observer_takes_along_empty_runs_in_forks(life: Life) -> None:
     assert fact.content in [message.content for message in inherited]
 
 
-def test_an_undone_graph_cycle_takes_its_relations_back(life: Life) -> None:
-    """They are gone, and the memory they were drawn from stays, unread."""
-    memory = life.remember("Ana lives in Porto")
-    cycle = cycles.start_cycle(life.db, "graph", None, life.tick())
-    assert cycle is not None
-    life.db.execute("UPDATE relations SET cycle_id = ?", (cycle,))
-    life.db.execute("UPDATE memories SET cycle_id = ?", (cycle,))
-    cycles.finish_cycle(life.db, cycle, "succeeded", life.tick())
-    assert undo(life.db, life.clock).relations == 1
-    assert life.count("relations") == 0
-    kept = get_memory(life.db, memory)
-    assert (kept.superseded_at, kept.cycle_id) == (None, None)
-
-
 def test_graph_cycles_go_with_the_cycle_before_them(life: Life) -> None:
     """They changed nothing that could be seen gone."""
-    learned = life.learn(life.talk(), "Ana lives in Porto")
-    life.remember("Ana sings")
+    learned = life.relate(life.learn(life.talk(), "Ana lives in Porto"))
     drawn = [cycles.start_cycle(life.db, "graph", None, life.tick())]
     cycles.finish_cycle(life.db, drawn[0] or 0, "succeeded", life.tick())
     drawn.append(cycles.start_cycle(life.db, "graph", None, life.tick()))

@@ -14,23 +14,25 @@ from hypothesis import strategies as st
 from construct.clock import to_text
 from construct.memory.corrections import edit, pin
 from construct.memory.forgetting import delete_conversation, forget, plan_forget
-from construct.memory.provenance import trace_observation
 from construct.memory.shown.forks import fork
 from construct.memory.shown.view import current_blocks
+from construct.memory.trace import trace_observation
 from construct.memory.undo import newest_cycle, undo
 from construct.operations.history import diff
-from construct.store import cycles, provenance
+from construct.store import cycles
 from construct.store import observations as rows
 from construct.store.conversations import get_watermarks, list_conversations
 from construct.store.messages import live_messages, messages_of
-from construct.store.provenance import active_at
+from construct.store.note_history import active_at
 from construct.store.records import REMOVED, Observation
+from construct.store.succession import direct_successors
+from construct.vocabulary import Origin
 from tests.memory.builders import FRAME, Life
 from tests.support.context import context
 
 STEPS = (
     "say", "say", "observe", "observe", "compact", "reflect", "reflect", "drop", "outdate", "edit",
-    "pin", "undo", "forget", "fork", "delete",
+    "pin", "keep", "keep_for_model", "undo", "forget", "fork", "delete",
 )  # fmt: skip
 
 
@@ -109,6 +111,19 @@ class Player:
         for o in self.active(1)[:1]:
             pin(self.life.db, o.id)
 
+    def keep(self) -> None:
+        """Keep something on request, sometimes what is known already."""
+        self.said += 1
+        known = [o.content for o in self.active(1)[:1]]
+        self.life.remember(self.chance.choice([*known, f"Thing{self.said} is kept"]))
+
+    def keep_for_model(self) -> None:
+        """Let the model keep what the user says."""
+        here = self.here()
+        self.said += 1
+        said = self.life.exchange(here, f"Word{self.said} is said", f"Reply{self.said}")
+        self.life.remember_for_model(f"Fact of {said.content}", said)
+
     def undo(self) -> None:
         """Take the newest cycle back."""
         if newest_cycle(self.life.db):
@@ -151,18 +166,18 @@ class Player:
         self.nothing_went_silently()
 
     def nothing_went_silently(self) -> None:
-        """Everything leads to its messages.
+        """Everything leads to its messages, or is the user's own.
 
         What was superseded has something in its place, or was let go by name.
         """
         db = self.life.db
         for o in rows.all_observations(db):
-            assert trace_observation(db, o.id).messages
+            assert trace_observation(db, o.id).messages or o.origin == Origin.USER
             made_by = cycles.get_cycle(db, o.cycle_id)
             if made_by.status == "reverted":
                 assert o.superseded_by == o.cycle_id
             elif o.state == "superseded":
-                assert provenance.direct_successors(db, o) or o.id in self.dropped
+                assert direct_successors(db, o) or o.id in self.dropped
         active = rows.active_in_scope(db, None)
         assert active_at(db, to_text(self.life.now)) == active
         for summary in list_conversations(db):

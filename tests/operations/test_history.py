@@ -14,8 +14,7 @@ from construct.memory.undo import undo
 from construct.operations.history import PeriodSummary, bundled, diff, folded, timeline
 from construct.operations.memory import list_in_scope
 from construct.operations.report import report
-from construct.store import provenance
-from construct.store.provenance import Generation, active_at
+from construct.store.note_history import Generation, active_at, generations
 from construct.views.report.page import page
 from tests.memory.builders import Life
 from tests.support.context import context
@@ -222,20 +221,20 @@ def test_what_was_undone_is_in_no_week(life: Life) -> None:
     """An undone reflection leaves no trace in the weeks, nor in the generations."""
     here = life.talk()
     lines = [life.learn(here, "I live in Lisbon"), life.learn(here, "My flat has two rooms")]
-    before = timeline(context(life.db, life.clock)), provenance.generations(life.db)
+    before = timeline(context(life.db, life.clock)), generations(life.db)
     life.reflect(("I live in Lisbon in a flat with two rooms", lines))
     tokens = sum(o.token_count for o in lines)
-    assert [g.number for g in provenance.generations(life.db)] == [0, 1]
-    assert provenance.generations(life.db)[0] == Generation(0, 2, 0, 0, 0, 2)
+    assert [g.number for g in generations(life.db)] == [0, 1]
+    assert generations(life.db)[0] == Generation(0, 2, 0, 0, 0, 2)
     undo(life.db, life.clock)
-    assert (timeline(context(life.db, life.clock)), provenance.generations(life.db)) == before
+    assert (timeline(context(life.db, life.clock)), generations(life.db)) == before
     assert before[1] == [Generation(0, 2, 2, tokens, 0, 0)]
 
 
 def test_nothing_learned_is_no_week(life: Life) -> None:
     """Without an observation there is nothing to show."""
     assert timeline(context(life.db, life.clock)) == []
-    assert provenance.generations(life.db) == []
+    assert generations(life.db) == []
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from construct.clock import Clock
 from construct.errors import UsageError
 from construct.operations.memory_filter import MemoryFilter, parse_filter
-from tests.chat.test_views import memory, observation
+from tests.chat.test_views import observation
 
 CLOCK = Clock(datetime(2026, 3, 10, 23, 30, tzinfo=UTC), timezone(timedelta(hours=1)))
 """The 11th already, by the user's clock."""
@@ -68,6 +68,8 @@ def test_a_wrong_day_is_refused(text: str) -> None:
         ("pinned yours", {"pinned": 1}, False),
         ("pinned yours", {"pinned": 1, "origin": "user"}, True),
         ("reflections", {"generation": 2}, True),
+        ("kept", {"kept": 1}, True),
+        ("kept", {}, False),
         ("unknown", {"stance": "planned", "referenced_date": "2026-03-10"}, True),
         ("unknown", {"stance": "planned", "referenced_date": "2026-03-11"}, False),
         ("since 2026-03-09 until 2026-03-09 TEA", {}, True),
@@ -80,20 +82,6 @@ def test_a_wrong_day_is_refused(text: str) -> None:
 def test_what_is_wanted(text: str, more: dict[str, Any], holds: bool) -> None:
     """Words of one list widen each other, everything else narrows."""
     assert parse_filter(text, CLOCK).matches(observation(1, **more), TODAY) is holds
-
-
-@pytest.mark.parametrize(
-    ("text", "holds"),
-    [("", True), ("yours", True), ("evil", True), ("since 2026-03-09", True),
-     ("since 2026-03-10", False), ("high", False), ("planned", False), ("pending", False),
-     ("good", False)],
-)  # fmt: skip
-def test_what_was_kept_by_hand(text: str, holds: bool) -> None:
-    """It has neither priority nor stance.
-
-    It is the user's own, and has a day and words.
-    """
-    assert parse_filter(text, CLOCK).matches_memory(memory(), CLOCK) is holds
 
 
 def test_it_is_said_as_people_read_it() -> None:

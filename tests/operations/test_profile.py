@@ -20,9 +20,8 @@ def test_names_said_twice_are_subjects_and_the_newest_comes_first(life: Life) ->
     """A line with no name, or a name said once, is filed by its subject matter."""
     here = life.talk()
     first = life.learn(here, "User's sister Ana Reis lives in Porto")
-    life.promoted(first)
-    life.relate_as(life.promoted(first), "User", "Ana Reis")
-    life.relate_as(life.promoted(first), "User", "Porto")
+    life.relate_as(first, "User", "Ana Reis")
+    life.relate_as(first, "User", "Porto")
     life.pass_days(1)
     life.learn(here, "Ana Reis is a nurse")
     life.learn(here, "User is allergic to peanuts")

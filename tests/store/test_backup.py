@@ -61,7 +61,7 @@ def test_nothing_of_this_moment_is_in_it(db: sqlite3.Connection, place: Path) ->
     assert other.execute("SELECT count(*) FROM cycles WHERE phase NOT NULL").fetchone() == (0,)
     for table in ("sessions", "vectors"):
         assert other.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
-    for table, rows in (("observation_replaced", 2), ("forget_requests", 2)):
+    for table, rows in (("observation_replaced", 2), ("questions", 3)):
         assert other.execute(f"SELECT count(*) FROM {table}").fetchone() == (rows,)
         assert db.execute(f"SELECT count(*) FROM {table}").fetchone() == (rows + 1,)
     assert violations(other) == index_violations(other) == []

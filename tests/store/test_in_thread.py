@@ -88,7 +88,7 @@ async def test_too_late_to_stop(store: Store) -> None:
 
 async def test_an_import_that_is_stopped_adds_nothing(store: Store, tmp_path: Path) -> None:
     """Not even if it had begun to store. The same file can be imported afterwards."""
-    line = {"type": "message", "conversation": "A", "role": "user"}
+    line = {"type": "message", "conversation": "A", "role": "user", "created_at": "2026-03-01"}
     path = tmp_path / "talk.jsonl"
     path.write_text("".join(json.dumps(line | {"content": f"no. {n}"}) + "\n" for n in range(3000)))
     may_go_on, storing = Event(), Event()

@@ -65,6 +65,10 @@ def test_sound_database(db: sqlite3.Connection) -> None:
         "Observation 6 is pending, though it is shown in conversation 1"),
         ("DELETE FROM observation_messages WHERE observation_id = 4",
         "Observation 4 is of generation 0, but no message is linked to it"),
+        ("DELETE FROM observation_messages WHERE observation_id = 5",
+        "Observation 5 lacks a message that its source 1 rests on"),
+        ("UPDATE observation_messages SET direct = 0 WHERE observation_id = 4",
+        "Observation 4 is of generation 0, but no message is linked to it"),
         ("DELETE FROM observation_sources",
         "Observation 5 is of generation 1, but the highest among its sources is none"),
         ("UPDATE observations SET generation = 3 WHERE id = 5",
@@ -80,9 +84,9 @@ def test_sound_database(db: sqlite3.Connection) -> None:
          "Observation 5 replaces itself"),
         ("PRAGMA ignore_check_constraints = ON; UPDATE observation_replaced SET relation = 'like'",
         "Observation 5 replaces 2 with an unknown relation: like"),
-        ("DELETE FROM forget_requests",
+        ("DELETE FROM questions",
          "Observation 3 is withheld, but no request to forget it was applied"),
-        ("UPDATE forget_requests SET withheld_at = NULL",
+        ("UPDATE questions SET withheld_at = NULL",
          "Observation 3 is withheld, but no request"),
         ("UPDATE observations SET withheld = 1 WHERE id = 1",
          "Observation 1 is withheld, but no request"),
@@ -155,10 +159,9 @@ def test_only_the_conversations_asked_for(db: sqlite3.Connection) -> None:
 def test_an_index_out_of_step(db: sqlite3.Connection) -> None:
     """An index that does not say what its table says is named, and only it."""
     assert index_violations(db) == []
-    db.execute("DROP TRIGGER memories_fts_insert")
-    w = World(db, "z")
-    w.insert("memories", uid="x", content="unseen", origin="user", created_at=w.tick())
-    assert index_violations(db) == ["The full-text index of memories disagrees with the table."]
+    db.execute("DROP TRIGGER observations_fts_insert")
+    World(db, "z").keep("unseen")
+    assert index_violations(db) == ["The full-text index of observations disagrees with the table."]
 
 
 def test_a_row_that_refers_to_nothing(db: sqlite3.Connection) -> None:
@@ -166,7 +169,7 @@ def test_a_row_that_refers_to_nothing(db: sqlite3.Connection) -> None:
     db.execute("PRAGMA foreign_keys = OFF")
     db.execute("DELETE FROM entities WHERE id = 2")
     assert file_violations(db) == [
-        "Row 1 of relations refers to a row of entities that does not exist."
+        f"Row {row} of relations refers to a row of entities that does not exist." for row in (1, 2)
     ]
 
 

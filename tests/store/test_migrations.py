@@ -30,7 +30,10 @@ VERSION_6 = Path(__file__).with_name("version_6.sql")
 VERSION_7_EXPORT = Path(__file__).with_name("version_7.jsonl")
 FIRST_VERSION = 4
 """The first that was ever written to a disk: the steps up to it came together."""
-_MADE_AGAIN = re.compile("_fts|^sqlite_|^_sqlite|^vector|^meta$|^outdated$")
+_MADE_AGAIN = re.compile(
+    "_fts|^sqlite_|^_sqlite|^vector|^meta$|^outdated$|^memories$|^relations$|^briefed$"
+    "|^forget_requests$"
+)
 
 _BLOCKS = """SELECT shown.conversation_id, dense_rank() OVER (
         PARTITION BY shown.conversation_id ORDER BY block),
@@ -61,18 +64,19 @@ def stored(db: sqlite3.Connection) -> Rows:
         if not _MADE_AGAIN.search(table):
             cursor = db.execute(f"SELECT * FROM {table}")
             names = [column[0] for column in cursor.description]
-            found[table] = [dict(zip(names, row, strict=True)) for row in cursor]
+            rows = [dict(zip(names, row, strict=True)) for row in cursor]
+            found[table] = sorted(rows, key=lambda row: str(list(row.values())[:2]))
     return found
 
 
 def without_new_columns(now: Rows, before: Rows) -> Rows:
-    """Return today's rows with the tables and columns that were there before."""
-    return {
-        table: [
-            {name: row[name] for name in old} for row, old in zip(now[table], rows, strict=True)
-        ]
-        for table, rows in before.items()
-    }
+    """Return those of today's rows that were there before, with the columns of then."""
+    found: Rows = {}
+    for table, rows in before.items():
+        columns = rows[0] if rows else {}
+        as_then = [{name: row[name] for name in columns} for row in now[table]]
+        found[table] = [row for row in as_then if row in rows]
+    return found
 
 
 def found(db: sqlite3.Connection, words: str) -> int:
@@ -83,7 +87,16 @@ def found(db: sqlite3.Connection, words: str) -> int:
     return int(count)
 
 
-NEW_TABLES = 5 * 4096
+def kept(db: sqlite3.Connection, memory: tuple[object, ...]) -> tuple[object, ...] | None:
+    """Return what became of a memory that was kept on request."""
+    query = """SELECT uid, content, category, origin, created_at FROM observations
+               WHERE kept AND uid = ? AND generation = 0 AND cycle_id IN (
+                   SELECT id FROM cycles WHERE kind = 'edit')"""
+    row: tuple[object, ...] | None = db.execute(query, memory[:1]).fetchone()
+    return row
+
+
+NEW_TABLES = 13 * 4096
 """What tables that version 6 did not have take while they are empty."""
 
 
@@ -139,12 +152,17 @@ def test_from_every_version(place: Path, version: int) -> None:
         if version < 7:
             old.executescript(VERSION_6.read_text("utf-8"))
         before = stored(old)
+        memories = old.execute(
+            """SELECT uid, content, category, origin, created_at FROM memories
+               WHERE origin <> 'observation'"""
+        ).fetchall()
         blocks = old.execute(_BLOCKS).fetchall()
     with closing(open_database(place / "x.db")) as db:
         assert without_new_columns(stored(db), before) == before
         text = exported(db)
-        for table in before.keys() & {"messages", "observations", "memories"}:
+        for table in before.keys() & {"messages", "observations"}:
             assert all(f'"uid": "{row["uid"]}"' in text for row in before[table])
+        assert [kept(db, memory) for memory in memories] == memories
         now = [
             (c, n, o.id)
             for c in sorted({conversation for conversation, _, _ in blocks})
@@ -229,8 +247,9 @@ def test_what_fell_off_before_version_9_has_no_rows_and_stays_off(place: Path) -
     with closing(open_database(place / "x.db")) as db:
         assert db.execute(f"SELECT * FROM ({rows})").fetchall() == lines
         assert db.execute("SELECT min(block) FROM shown").fetchone() == (1,)
-        assert list(not_taken_in(db, 1, "user", None)) == active[-1:]
-        assert not_taken_in(db, 2, "user", None) == {}
+        kept_since = [i for (i,) in db.execute("SELECT id FROM observations WHERE kept")]
+        assert set(not_taken_in(db, 1, "user", None)) == {*active[-1:], *kept_since}
+        assert set(not_taken_in(db, 2, "user", None)) == set(kept_since)
         db.execute("INSERT INTO shown VALUES (1, ?, 0)", (active[-1],))
         assert db.execute("SELECT min(block) FROM shown").fetchone() == (1,)
 

@@ -16,15 +16,12 @@ EVERYTHING = Filters(all=True)
 
 @pytest.fixture
 def db(tmp_path: Path) -> sqlite3.Connection:
-    """Return a database with a fact about quinces and its promoted memory."""
+    """Return a database with a fact about quinces, and a note of the user's own."""
     db = new_database(tmp_path / "a.db")
     w = World(db)
     talk = w.conversation()
-    _, (fact,) = w.observe(talk, w.say(talk, "I like quinces", "Noted"), "Likes quinces")
-    for content, observation in (("Likes quinces", fact), ("Buys quinces", None)):
-        w.insert("memories", uid=w.uid("e"), content=content, origin="observation",
-                 observation_id=observation,
-                 created_at=w.tick())  # fmt: skip
+    w.observe(talk, w.say(talk, "I like quinces", "Noted"), "Likes quinces")
+    w.keep("Buys quinces")
     return db
 
 
@@ -41,28 +38,22 @@ def found(db: sqlite3.Connection, kind: str, filters: Filters) -> list[list[int]
     "filters", [Filters(), EVERYTHING, Filters(since=date(2020, 1, 1)), Filters(descent=((1, 9),))]
 )
 def test_what_is_withheld_is_never_found(db: sqlite3.Connection, filters: Filters) -> None:
-    """An observation that the user asked to forget, and its memory, are in no result.
-
-    Other memories are.
-    """
-    assert found(db, "observation", filters) == [[1]] * 3
-    assert found(db, "memory", filters) == [[1, 2]] * 3
+    """An observation that the user asked to forget is in no result; others are."""
+    assert found(db, "observation", filters) == [[1, 2]] * 3
     assert search.observations_by_message(db, [1]) == {1: [(1, "Likes quinces")]}
-    db.execute("UPDATE observations SET withheld = 1")
-    assert found(db, "observation", filters) == [[]] * 3
-    assert found(db, "memory", filters) == [[2]] * 3
+    db.execute("UPDATE observations SET withheld = 1 WHERE id = 1")
+    assert found(db, "observation", filters) == [[2]] * 3
     assert search.observations_by_message(db, [1]) == {}
     db.execute("UPDATE observations SET withheld = 0")
-    assert found(db, "observation", filters) == [[1]] * 3
+    assert found(db, "observation", filters) == [[1, 2]] * 3
 
 
 def test_what_was_undone_is_found_only_as_it_was_said(db: sqlite3.Connection) -> None:
-    """Nor is a memory promoted from it, not even among what was superseded."""
-    db.execute("UPDATE memories SET superseded_at = created_at WHERE id = 1")
-    assert found(db, "memory", EVERYTHING) == [[1, 2]] * 3
-    db.execute("UPDATE cycles SET status = 'reverted'")
-    assert found(db, "observation", EVERYTHING) == [[]] * 3
-    assert found(db, "memory", EVERYTHING) == [[2]] * 3
+    """What was noted of it is not found, not even among what was superseded."""
+    db.execute("UPDATE observations SET superseded_at = created_at WHERE id = 1")
+    assert found(db, "observation", EVERYTHING) == [[1, 2]] * 3
+    db.execute("UPDATE cycles SET status = 'reverted' WHERE kind = 'observer'")
+    assert found(db, "observation", EVERYTHING) == [[2]] * 3
 
 
 def test_the_most_pieces_come_first_and_then_the_newest(db: sqlite3.Connection) -> None:
@@ -101,4 +92,4 @@ def test_what_a_fact_refers_to_has_a_first_and_a_last_day(
     for narrowed in (Filters(since=date(2026, 3, 2)), Filters(until=date(2026, 2, 28))):
         assert search.match(db, "observation", "quinces", narrowed, 9) == []
     day = date(2026, 3, 1)
-    assert search.match(db, "observation", "quinces", Filters(since=day, until=day), 9) == [1]
+    assert search.match(db, "observation", "quinces", Filters(since=day, until=day), 9) == [1, 2]

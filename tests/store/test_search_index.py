@@ -164,25 +164,21 @@ def test_the_newest_with_a_word_are_told(db: sqlite3.Connection) -> None:
     assert matches_from(db, "message", '"oak"', 3) == [3, 4]
 
 
-@pytest.mark.parametrize("table", ["observations", "memories"])
-def test_other_indexes_keep_in_step(db: sqlite3.Connection, table: str) -> None:
-    """Observations and memories are filed, refiled and taken out."""
+def test_the_index_of_observations_keeps_in_step(db: sqlite3.Connection) -> None:
+    """Observations are filed, refiled and taken out."""
     db.execute(
         "INSERT INTO cycles(id, uid, kind, status, started_at) "
         "VALUES (1, 'c', 'observer', 'succeeded', '2026')"
     )
-    columns = {
-        "observations": "(id, uid, content, priority, stance, observation_date, cycle_id, "
-        "token_count, created_at) VALUES (?, ?, ?, 'high', 'stated', '2026-01-01', 1, 1, '2026')",
-        "memories": "(id, uid, content, origin, created_at) VALUES (?, ?, ?, 'user', '2026')",
-    }[table]
     for number in range(4):
         db.execute(
-            f"INSERT INTO {table}{columns}", (number + 1, str(number), f"oak number {number}")
+            """INSERT INTO observations (id, uid, content, priority, stance, observation_date,
+                   cycle_id, token_count, created_at)
+               VALUES (?, ?, ?, 'high', 'stated', '2026-01-01', 1, 1, '2026')""",
+            (number + 1, str(number), f"oak number {number}"),
         )
-    db.execute(f"UPDATE {table} SET content = 'elm' WHERE id = 2")
-    db.execute(f"DELETE FROM {table} WHERE id = 3")
-    kind = {"observations": "observation", "memories": "memory"}[table]
-    assert frequencies(db, kind, ["oak", "elm"]) == {"oak": 2, "elm": 1}
+    db.execute("UPDATE observations SET content = 'elm' WHERE id = 2")
+    db.execute("DELETE FROM observations WHERE id = 3")
+    assert frequencies(db, "observation", ["oak", "elm"]) == {"oak": 2, "elm": 1}
     with transaction(db):
         assert index_violations(db) == []

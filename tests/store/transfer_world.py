@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,6 +33,11 @@ class World:
     machine: str = "a"
     now: datetime = field(default_factory=lambda: from_text(START))
     made: int = 0
+
+    def has(self, table: str) -> bool:
+        """Return whether the file's schema has a table."""
+        query = "SELECT 1 FROM sqlite_master WHERE name = ?"
+        return self.db.execute(query, (table,)).fetchone() is not None
 
     def tick(self, minutes: int = 1) -> str:
         """Return the next moment."""
@@ -135,16 +141,41 @@ class World:
             content=content, committed_at=self.tick() if commit else None, **values,
         )  # fmt: skip
         self.db.executemany(
-            "INSERT INTO observation_messages VALUES (?, ?)", [(observation, m) for m in messages]
+            "INSERT INTO observation_messages (observation_id, message_id) VALUES (?, ?)",
+            [(observation, m) for m in messages],
         )
-        self.db.executemany(
-            "INSERT INTO observation_sources VALUES (?, ?)", [(observation, s) for s in sources]
-        )
+        for source in sources:
+            self.db.execute("INSERT INTO observation_sources VALUES (?, ?)", (observation, source))
+            if self.has("questions"):
+                self.db.execute(
+                    """INSERT OR IGNORE INTO observation_messages
+                       SELECT ?, message_id, 0 FROM observation_messages
+                       WHERE observation_id = ?""",
+                    (observation, source),
+                )
         return observation
+
+    def keep(self, content: str, **more: Any) -> int:
+        """Insert a note of the user's own, or a memory in a file of an earlier version."""
+        if not self.has("questions"):
+            values = {"origin": "user", "created_at": self.tick(), **more}
+            return self.insert("memories", uid=self.uid("e"), content=content, **values)
+        return self.fact(
+            None, self.cycle("edit", None), content, origin="user", kept=1,
+            referenced_date=None, **more,
+        )  # fmt: skip
+
+    def relate(self, subject: int, object_: int, note: int, **more: object) -> int:
+        """Insert a relation that a note, or a memory of an earlier version, states."""
+        column = "observation_id" if self.has("questions") else "memory_id"
+        values = {"predicate": "likes", "created_at": self.tick(), column: note, **more}
+        return self.insert(
+            "relations", uid=self.uid("r"), subject_id=subject, object_id=object_, **values
+        )
 
     def replace(self, old: int, new: int, cycle: int, relation: str) -> None:
         """Link an observation to the one it replaced, as the file's schema has it."""
-        if self.db.execute("SELECT 1 FROM sqlite_master WHERE name = 'outdated'").fetchone():
+        if self.has("outdated"):
             self.insert("outdated", old_id=old, by_id=new, cycle_id=cycle)
         else:
             self.insert(
@@ -160,9 +191,12 @@ class World:
 
         It is for an observation or a message.
         """
-        return self.insert(
-            "forget_requests", uid=self.uid("f"), cycle_id=cycle, withheld_at=self.tick(), **named
-        )
+        question = {"uid": self.uid("q"), "cycle_id": cycle, "withheld_at": self.tick()}
+        if not self.has("questions"):
+            return self.insert("forget_requests", **question, **named)
+        id_ = self.insert("questions", kind="forget", created_at=self.tick(), **question)
+        self.insert("question_items", uid=self.uid("i"), question_id=id_, **named)
+        return id_
 
     def supersede(self, observation: int, cycle: int) -> None:
         """Mark an observation as superseded."""
@@ -234,20 +268,14 @@ def furnish(db: sqlite3.Connection, machine: str = "a") -> World:
     )
     w.say(other, "live and unobserved", "yes", "secret", withheld=1)
     graph = w.cycle("graph", None)
-    older = w.insert(
-        "memories",
-        uid=w.uid("e"),
-        content="tea",
-        category="taste",
-        origin="user",
-        created_at=w.tick(),
-    )
-    memory = w.insert("memories", uid=w.uid("e"), content="green tea", origin="observation",
-                      observation_id=pending[0], created_at=w.tick(), cycle_id=graph)  # fmt: skip
-    db.execute(
-        "UPDATE memories SET superseded_at = ?, superseded_by = ? WHERE id = ?",
-        (w.tick(), memory, older),
-    )
+    kept = w.keep("tea", category="taste")
+    if w.has("memories"):
+        promoted = w.insert("memories", uid=w.uid("e"), content="Likes tea", origin="observation",
+                            observation_id=pending[0], created_at=w.tick(),
+                            cycle_id=graph)  # fmt: skip
+    else:
+        promoted = pending[0]
+        db.execute("UPDATE observations SET graph_cycle_id = ? WHERE id = ?", (graph, promoted))
     user = w.insert(
         "entities",
         uid=w.uid("n"),
@@ -257,9 +285,8 @@ def furnish(db: sqlite3.Connection, machine: str = "a") -> World:
         cycle_id=graph,
     )
     tea = w.insert("entities", uid=w.uid("n"), name="tea", type=None, cycle_id=graph)
-    w.insert("relations", uid=w.uid("r"), subject_id=user, predicate="likes", object_id=tea,
-             memory_id=memory, created_at=w.tick(), superseded_at=w.tick(),
-             cycle_id=graph)  # fmt: skip
+    w.relate(user, tea, promoted, superseded_at=w.tick(), cycle_id=graph)
+    w.relate(tea, user, kept, cycle_id=graph)
     w.insert("usage", uid=w.uid("u"), created_at=w.tick(), purpose="chat", model="claude-sonnet",
              input_tokens=7, cache_read_tokens=3, output_tokens=2, cost_usd=0.1 + 0.2,
              conversation_id=dentist)  # fmt: skip
@@ -272,9 +299,11 @@ def furnish(db: sqlite3.Connection, machine: str = "a") -> World:
         cost_usd=None,
         cycle_id=first,
     )
-    if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'forget_requests'").fetchone():
+    if w.has("forget_requests") or w.has("questions"):
         _withhold_something(w, dentist, facts[2], said[5])
         w.insert("observation_borrowed", observation_id=edited, lender_id=facts[0])
+    if w.has("questions"):
+        _fill_what_is_new_in_13(w, facts[1], said[0], reflector, edit)
     for block, observation in enumerate((both, edited), 1):
         w.insert("shown", conversation_id=dentist, observation_id=observation, block=block)
     db.execute("INSERT INTO tombstones VALUES (?, ?)", (f"{machine}-gone", w.tick()))
@@ -298,9 +327,34 @@ def _withhold_something(w: World, conversation: int, observation: int, message: 
     )
     w.ask_to_forget(cycle, observation_id=observation)
     answered = w.ask_to_forget(cycle, message_id=message)
-    db.execute("UPDATE forget_requests SET answered_at = ? WHERE id = ?", (w.tick(), answered))
+    table = "questions" if w.has("questions") else "forget_requests"
+    db.execute(f"UPDATE {table} SET answered_at = ? WHERE id = ?", (w.tick(), answered))
     w.insert("usage", uid=w.uid("u"), created_at=w.tick(), purpose="verifier", model="local",
              conversation_id=conversation, cycle_id=cycle)  # fmt: skip
+
+
+def _fill_what_is_new_in_13(
+    w: World, observation: int, message: int, reflector: int, edit: int
+) -> None:
+    """Add flags, values, questions of other kinds, times of plans, and whose words are whose."""
+    w.insert("observation_flags", observation_id=observation, flag="shelved", set_by=reflector,
+             ended_by=edit)  # fmt: skip
+    w.insert("observation_flags", observation_id=observation, flag="doubtful", set_by=edit)
+    w.insert("tracked_values", uid=w.uid("v"), name="coffee spending", amount=4.5, unit="EUR",
+             day="2026-03-01", message_id=message, cycle_id=reflector)  # fmt: skip
+    question = w.insert("questions", uid=w.uid("q"), kind="list", text="Sings alto",
+                        noted_on="2025-01-02", source="memories.json",
+                        created_at=w.tick())  # fmt: skip
+    assert question
+    w.db.execute(
+        """UPDATE observations SET referenced_time = '09:30', recurs = 'weekly',
+               recurs_except = '["2026-03-12"]', label = 'Dentist', remind_at = '2026-03-04 20:00'
+           WHERE id = ?""",
+        (observation,),
+    )
+    w.db.execute(
+        "UPDATE messages SET utc_offset = 60, pasted = '[[0, 4]]' WHERE id = ?", (message,)
+    )
 
 
 def run_something(w: World, conversation: int) -> None:
@@ -321,12 +375,11 @@ def run_something(w: World, conversation: int) -> None:
         commit=False,
     )
     w.supersede(source, cycle)
-    w.insert("memories", uid=w.uid("e"), content="hippopotamus", origin="observation",
-             observation_id=half,
-             created_at=w.tick())  # fmt: skip
     w.insert("shown", conversation_id=conversation, observation_id=half, block=1)
     w.replace(source, half, cycle, "same")
-    w.insert("forget_requests", uid=w.uid("f"), cycle_id=cycle, observation_id=source)
+    question = w.insert("questions", uid=w.uid("q"), kind="forget", cycle_id=cycle,
+                        created_at=w.tick())  # fmt: skip
+    w.insert("question_items", uid=w.uid("i"), question_id=question, observation_id=source)
 
 
 def exported(db: sqlite3.Connection) -> str:

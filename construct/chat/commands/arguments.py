@@ -21,7 +21,7 @@ def number_in(text: str) -> int | None:
 
 
 def named(chat: Chat, text: str, usage: str) -> Reference:
-    """Return what an id (`12`, `message:12`, `memory:12`) refers to.
+    """Return what an id (`12`, `message:12`) refers to.
 
     Without an id, what `chat.shown` says. Raises UsageError if nothing was shown.
     """

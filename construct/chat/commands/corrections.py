@@ -76,7 +76,7 @@ def _show(chat: Chat, out: Output, observation: Observation) -> None:
     choices=observation_choices,
 )
 async def forget(chat: Chat, out: Output, argument: str) -> None:
-    """Deletes a memory, everything made from it, and kept memories that say the same.
+    """Deletes a memory and everything made from it.
 
     You see what goes and are asked first. For a reflection it also deletes the observations
     that it was made from; for memory:N, the observations that say the same.

@@ -53,10 +53,10 @@ async def export(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command("/import FILE", "import conversations", example="/import ~/conversations.json")
 async def import_file(chat: Chat, out: Output, argument: str) -> None:
-    """Reads an export from Construct, ChatGPT or Claude, or your own JSONL.
+    """Reads an export from Construct, another program's chats, or a folder of notes.
 
-    It imports all of the file or nothing. You can search its messages at once;
-    `construct observe` learns from them.
+    You can search its messages at once; `construct observe` learns from them.
+    `construct import --help` says more.
     """
     path = _path(argument, "/import FILE")
     chat.refuse_in_private()
@@ -64,7 +64,7 @@ async def import_file(chat: Chat, out: Output, argument: str) -> None:
     try:
         with out.busy("reading"):
             imported = await chat.run_stoppable(
-                transfer.import_file, path, lambda step, *_: started.add(step)
+                transfer.import_files, [path], progress=lambda step, *_: started.add(step)
             )
     except CancelledError:
         out.notice(left_off_text(await chat.run(count_unsearched), started))

@@ -14,18 +14,18 @@ from construct.chat.commands.arguments import (
 from construct.chat.commands.registry import CommandGroup, choose
 from construct.chat.output import Output
 from construct.errors import UsageError
-from construct.operations import history, learning, memory, provenance, search
+from construct.operations import history, learning, memory, search
 from construct.operations import rules as operations
+from construct.operations import why as reasons
 from construct.operations.profile import profile
-from construct.store.records import Observation
 from construct.views import memory as views
 from construct.views.history import diff_view, timeline_view
 from construct.views.hits import search_view
 from construct.views.learning import compact_view
 from construct.views.profile import nothing_known, profile_view
-from construct.views.provenance import why_last_view, why_view
 from construct.views.rules import forbidden_view, rules_view
 from construct.views.search import unsearched_view
+from construct.views.why import why_last_view, why_view
 from construct.vocabulary import ItemKind
 
 group = CommandGroup("Memory")
@@ -47,14 +47,12 @@ _WHY = "/why [ID|last]"
 async def list_memory(chat: Chat, out: Output, argument: str) -> None:
     """Lists memories by day. ! is high priority, - medium, ~ low.
 
-    The number is the ID that /why, /edit, /pin and /forget take. Most memories are
-    observations, made from your messages. Those kept on request have IDs such as memory:12.
-    You cannot edit or pin these: to change one, /forget it, then /remember it anew.
+    The number is the ID that /why, /edit, /pin and /forget take.
 
     Filter by words of the text, and by
       high, medium, low;
       stated, asked, planned, hypothetical, inferred, assistant, quoted;
-      pending, pinned, unknown, reflections, yours;
+      pending, pinned, unknown, reflections, yours, kept;
       since, until or on a day: 2026-03-01, 2026-03, 7d, yesterday.
 
     Several priorities or several stances widen the list; everything else narrows it. Put
@@ -66,10 +64,7 @@ async def list_memory(chat: Chat, out: Output, argument: str) -> None:
         search = " /recall searches everything that was said."
         out.say(views.nothing_listed(found, compact="/compact", search=search))
         return
-    if found.observations:
-        chat.shown = ("observation", found.observations[-1].id)
-    else:
-        chat.shown = ("memory", found.memories[-1].id)
+    chat.shown = (ItemKind.OBSERVATION, found.observations[-1].id)
     shown = found
     if not (found.filter.narrows or found.filter.everything):
         shown = replace(found, observations=found.observations[-_MAX_LISTED:])
@@ -87,15 +82,13 @@ async def show_profile(chat: Chat, out: Output, argument: str) -> None:
     if not found:
         out.say(nothing_known(await chat.run(memory.list_in_scope)))
         return
-    last = found[-1].lines[-1].item
-    kind = ItemKind.OBSERVATION if isinstance(last, Observation) else ItemKind.MEMORY
-    chat.shown = (kind, last.id)
+    chat.shown = (ItemKind.OBSERVATION, found[-1].lines[-1].item.id)
     out.show(profile_view(found, chat.clock.today()))
 
 
 @group.command("/recall WORDS", "search everything said", example="/recall the dentist in Porto")
 async def recall(chat: Chat, out: Output, argument: str) -> None:
-    """Finds messages, observations and memories, best match first.
+    """Finds messages and observations, best match first.
 
     /why takes the ID in front of each.
     """
@@ -116,9 +109,9 @@ async def remember(chat: Chat, out: Output, argument: str) -> None:
         raise UsageError("Usage: /remember TEXT")
     chat.refuse_in_private()
     word = await chat.run(operations.forbidden_word, argument)
-    kept = (await chat.run(memory.remember, argument)).memory
-    chat.shown = ("memory", kept.id)
-    out.say(f"Kept as memory:{kept.id}: {kept.content}")
+    kept = await chat.run(memory.remember, argument)
+    chat.shown = (ItemKind.OBSERVATION, kept.id)
+    out.say(f"Kept as {kept.id}: {kept.content}")
     if word:
         out.say(forbidden_view(word))
 
@@ -135,7 +128,7 @@ async def graph(chat: Chat, out: Output, argument: str) -> None:
 async def why(chat: Chat, out: Output, argument: str) -> None:
     """Shows the messages a memory came from (long ones are cut) and its history since.
 
-    An ID is 12, message:12 or memory:12. Without one, it explains the memory listed last,
+    An ID is 12 or message:12. Without one, it explains the memory listed last,
     or the best match of /recall.
 
     /why last shows the memories that the last reply was given.
@@ -146,13 +139,13 @@ async def why(chat: Chat, out: Output, argument: str) -> None:
                 "Private talk is on: what a reply was given is not recorded."
                 " If a model replies, /context shows what would be sent."
             )
-        given = await chat.run(provenance.why_last)
+        given = await chat.run(reasons.why_last)
         if given.still_shown:
             chat.shown = (ItemKind.OBSERVATION, given.still_shown[-1].id)
         out.show(why_last_view(given, chat.clock))
         return
     reference = named(chat, argument, _WHY)
-    found = await chat.run(provenance.why, reference)
+    found = await chat.run(reasons.why, reference)
     chat.shown = reference
     out.show(why_view(found, chat.clock))
 

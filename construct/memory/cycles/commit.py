@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from construct.clock import Clock, to_text
+from construct.language.terms import takes_term_from
 from construct.memory.learning.proposals import Extraction, ProposedObservation
 from construct.memory.learning.reflection_checks import Reflection
-from construct.memory.promotion import promote
 from construct.memory.shown.frame import Frame
 from construct.memory.shown.lines import line_tokens, note_columns
 from construct.memory.shown.transcript import window_start
 from construct.memory.shown.view import take_in
-from construct.store import forget_requests, provenance
+from construct.store import note_links, questions
 from construct.store import observations as stored_observations
 from construct.store.conversations import (
     get_conversation,
@@ -28,6 +28,7 @@ from construct.store.cycles import is_running
 from construct.store.forbidden import is_forbidden
 from construct.store.messages import get_message, is_readable, is_shown, live_messages
 from construct.store.records import Message, Observation
+from construct.store.succession import apply_replacements
 from construct.vocabulary import Replacement, WatermarkName
 
 
@@ -76,22 +77,26 @@ def store_extraction(
         if observation_id is None:
             left_out += 1
             continue
-        stored_observations.link_messages(db, observation_id, sources)
+        note_links.link_messages(db, observation_id, sources)
         replaced = [
             o.id
             for o in stored_observations.observations(db, proposed.replaces)
             if o.state != "superseded"
         ]
-        provenance.link_replaced(
+        note_links.link_replaced(
             db, [(observation_id, old) for old in replaced], Replacement.OUTDATED, cycle_id
         )
         lenders = stored_observations.observations(db, [*proposed.replaces, *proposed.borrowed])
-        provenance.link_borrowed(
+        note_links.link_borrowed(
             db, [(observation_id, o.id) for o in lenders if o.id not in replaced]
         )
+        own = [m.text for m in present if m.id in sources]
+        named = [o.id for o in lenders if takes_term_from(proposed.content, o.content, own)]
+        note_links.link_through(db, observation_id, named)
         stored += 1
     known = [o.id for o in stored_observations.observations(db, found.forget_observations)]
-    forget_requests.add(db, cycle_id, known, [i for i in found.forget_messages if i in allowed])
+    asked = [i for i in found.forget_messages if i in allowed]
+    questions.add_forget(db, cycle_id, known, asked, now)
     if is_archived:
         return Stored(stored, left_out)
     set_watermark(db, conversation_id, WatermarkName.OBSERVED, batch[-1].id, now)
@@ -117,18 +122,16 @@ def store_reflection(
     """
     require_running(db, cycle_id)
     by_id = {o.id: o for o in given}
-    # Asking the user about a note does not change it.
-    as_given = {o.id: o._replace(asked_at=None) for o in given}
+    as_given = {o.id: _unread(o) for o in given}
     staying = {change.stays for change in found.changes if change.stays is not None}
     needed = found.superseded | staying
     present = {o.id: o for o in stored_observations.observations(db, sorted(needed))}
     if present.keys() != needed or not all(
-        o.state == "active" and o._replace(asked_at=None) == as_given[o.id]
-        for o in present.values()
+        o.state == "active" and _unread(o) == as_given[o.id] for o in present.values()
     ):
         raise StaleError
     # A new line would repeat what the user has asked to forget in the meantime.
-    if found.superseded & forget_requests.not_yet_withheld(db):
+    if found.superseded & questions.not_yet_withheld(db):
         raise StaleError
     done = []
     for change in found.changes:
@@ -137,18 +140,24 @@ def store_reflection(
             homes = {o.conversation_id for o in sources}
             home = homes.pop() if len(homes) == 1 else None
             generation = 1 + max(o.generation for o in sources)
-            new = _insert(db, change.line, cycle_id, home, generation, now, committed_at=now)
+            kept = int(all(o.kept for o in sources))
+            new = _insert(db, change.line, cycle_id, home, generation, now, now, kept)
             if new is None:
                 continue
-            stored_observations.link_sources(db, new, change.retired)
+            note_links.link_sources(db, new, change.retired)
         elif change.stays is not None:
-            provenance.link_replaced(
+            note_links.link_replaced(
                 db, [(change.stays, old) for old in change.retired], change.kind, cycle_id
             )
         done.append(change)
-    kept = replace(found, changes=tuple(done))
-    stored_observations.supersede(db, kept.superseded, cycle_id, now)
-    return kept
+    carried_out = replace(found, changes=tuple(done))
+    stored_observations.supersede(db, carried_out.superseded, cycle_id, now)
+    return carried_out
+
+
+def _unread(o: Observation) -> Observation:
+    """Return a note without what asking about it and reading it for the graph change."""
+    return o._replace(asked_at=None, graph_cycle_id=None)
 
 
 def _updated(db: sqlite3.Connection, old: str | None, answer: str | None) -> str | None:
@@ -189,6 +198,7 @@ def _insert(
     generation: int,
     now: str,
     committed_at: str | None,
+    kept: int = 0,
 ) -> int | None:
     return stored_observations.insert_observation(
         db,
@@ -200,6 +210,7 @@ def _insert(
             "token_count": line_tokens(proposed),
             "created_at": now,
             "committed_at": committed_at,
+            "kept": kept,
         },
     )
 
@@ -216,7 +227,7 @@ class Compacted:
 def compact(
     db: sqlite3.Connection, conversation_id: int, retained: int, frame: Frame, clock: Clock
 ) -> Compacted:
-    """Commit what is pending, move watermarks, update memories, and show what is new.
+    """Commit what is pending, move watermarks, and show what is new.
 
     This needs no model and is not a cycle. What the committed observations replace is
     superseded, and what the user asked to forget is withheld. Raises NotFoundError.
@@ -227,11 +238,10 @@ def compact(
     messages = live_messages(db, conversation_id, marks.window)
     pending = [o.id for o in stored_observations.pending(db, conversation_id)]
     committed = stored_observations.commit_pending(db, conversation_id, now)
-    provenance.apply_replacements(db, pending, now)
+    apply_replacements(db, pending, now)
     window = window_start(messages, marks, retained)
     set_watermark(db, conversation_id, WatermarkName.COMPACTED, marks.observed, now)
     set_watermark(db, conversation_id, WatermarkName.WINDOW, window, now)
-    forget_requests.withhold_committed(db, conversation_id, now)
-    promote(db, clock)
+    questions.withhold_committed(db, conversation_id, now)
     take_in(db, conversation_id, frame)
     return Compacted(committed, sum(m.id <= window and is_shown(m) for m in messages))

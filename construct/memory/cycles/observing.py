@@ -40,6 +40,7 @@ from construct.store.attachments import attachments_with_data
 from construct.store.conversations import get_watermarks
 from construct.store.forbidden import left_out_note
 from construct.store.messages import is_readable, newest_messages
+from construct.store.note_links import last_said
 from construct.store.records import Descent, Message, Observation
 from construct.user_rules import Rules, read_rules
 from construct.vocabulary import (
@@ -153,7 +154,7 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
             based_on=get_watermarks(db, self.home).observed,
             known=known,
             replaceable=replaceable(db, self.config.scope, self.home, known),
-            said=stored_observations.last_said(db, [o.id for o in known]),
+            said=last_said(db, [o.id for o in known]),
         )
 
     def span(self, batch: _Batch) -> tuple[int, int]:

@@ -16,11 +16,12 @@ from construct.memory.cycles.situation import reflector_scope
 from construct.memory.learning.asking import Account
 from construct.memory.learning.reflection_checks import Reflection, Said
 from construct.memory.learning.reflector import choose, input_tokens, reflect
-from construct.memory.promotion import promote
 from construct.memory.shown.forks import condensable, reach
-from construct.store import cycles, forget_requests, provenance
+from construct.store import cycles, questions
 from construct.store import observations as stored_observations
 from construct.store.forbidden import left_out_note
+from construct.store.note_history import NOTED_LENGTH
+from construct.store.note_links import last_said, resting_on_nothing
 from construct.store.records import Observation
 from construct.vocabulary import CycleKind, CycleStatus, Step
 
@@ -60,8 +61,10 @@ class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
         if scope == "conversation":
             active = condensable(db, self.conversation_id, active)
         # A new line made from observations the user asked to forget would keep their content.
-        unwanted = forget_requests.not_yet_withheld(db)
-        active = [o for o in active if o.id not in unwanted]
+        unwanted = questions.not_yet_withheld(db)
+        # A line that rests in part on nothing could not be kept from a narrowed door.
+        groundless = resting_on_nothing(db, [o.id for o in active if not o.is_protected])
+        active = [o for o in active if o.id not in unwanted | groundless]
         # Without a model, reading everything each time costs nothing.
         read_until = ""
         if self.model is not None:
@@ -69,7 +72,7 @@ class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
         given = choose(active, read_until, input_tokens(self.model))
         if len(given) < 2:
             return None
-        return _Batch(given, stored_observations.last_said(db, [o.id for o in given]))
+        return _Batch(given, last_said(db, [o.id for o in given]))
 
     async def work(self, batch: _Batch, account: Account) -> Reflection:
         found = await reflect(self.model, batch.given, batch.said, account)
@@ -88,7 +91,6 @@ class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
         forbidden = len(found.lines)
         found = store_reflection(db, cycle.id, found, cycle.batch.given, now)
         forbidden -= len(found.lines)
-        promote(db, self.config.clock)
         left = self._active_tokens(db)
         return Outcome(
             result=found,
@@ -123,7 +125,7 @@ class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
 
 def _notes(found: Reflection, given: Sequence[Observation]) -> list[str]:
     """Return the cycle's notes on refused proposals, with the start of each observation kept."""
-    contents = {o.id: o.content[: provenance.NOTED_LENGTH] for o in given}
+    contents = {o.id: o.content[:NOTED_LENGTH] for o in given}
     return [
         f"refused: {refusal.proposal[:200]} ({refusal.reason}); kept: "
         + ", ".join(f"“{contents[i]}”" for i in refusal.kept)

@@ -11,13 +11,19 @@ from construct.memory.policy import (
     REGROWTH,
     Situation,
     is_cold,
+    is_telling,
 )
 from construct.memory.shown.forks import inherited_window, reach
 from construct.memory.shown.transcript import window_start
 from construct.store import cycles
 from construct.store import observations as stored_observations
-from construct.store.conversations import get_conversation, get_watermarks, idle_with_unobserved
-from construct.store.messages import LAST, live_messages, unobserved_and_window_tokens
+from construct.store.conversations import (
+    NO_CACHE,
+    get_conversation,
+    get_watermarks,
+    idle_with_unobserved,
+)
+from construct.store.messages import LAST, is_readable, live_messages, unobserved_and_window_tokens
 from construct.store.records import Message
 from construct.store.usage import spent_on_memory
 from construct.vocabulary import CycleKind, CycleStatus, Role
@@ -74,7 +80,16 @@ def read_window(
         held=held_tokens(db, conversation_id, config) > 0,
         cold=is_cold(last, conversation.cache_life, config.clock.now()),
         leaving=leaving,
+        telling=leaving and tells_something(db, conversation_id, watermarks.observed),
+        in_notebook=conversation.cache_life == NO_CACHE,
     )
+
+
+def tells_something(db: sqlite3.Connection, conversation_id: int, observed: int) -> bool:
+    """Return whether a message of the user's above `observed` may say something to remember."""
+    messages = live_messages(db, conversation_id, observed)
+    own = (m for m in messages if m.role == Role.USER and is_readable(m))
+    return any(is_telling(m.content) for m in own)
 
 
 def held_tokens(db: sqlite3.Connection, conversation_id: int, config: MemoryConfig) -> int:

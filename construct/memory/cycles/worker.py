@@ -17,7 +17,7 @@ from construct.llm.types import Model
 from construct.memory import policy
 from construct.memory.config import MemoryConfig
 from construct.memory.cycles.commit import Compacted, compact
-from construct.memory.cycles.drawing import BETWEEN_TURNS, run_graph
+from construct.memory.cycles.graphing import BETWEEN_TURNS, run_graph
 from construct.memory.cycles.observing import Find, run_observer
 from construct.memory.cycles.reflecting import run_reflector
 from construct.memory.cycles.runner import CycleRunner, StepReport

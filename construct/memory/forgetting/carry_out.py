@@ -14,11 +14,12 @@ from construct.memory.forgetting.plan import (
     plan_forget,
 )
 from construct.memory.graph.storing import drop_unsaid_names
-from construct.memory.promotion import promote
 from construct.references import Reference
-from construct.store import provenance, purge, references
+from construct.store import purge, references
 from construct.store.database import transaction
+from construct.store.note_links import with_reflections
 from construct.store.shown import show_instead
+from construct.store.succession import reactivated_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,6 @@ class Forgotten:
     reflections: int
     """How many of the observations were reflections."""
     reactivated: int
-    memories: int
     relations: int
     entities: int
     messages: int
@@ -63,7 +63,6 @@ class Deleted:
     messages: int
     observations: int
     reactivated: int
-    memories: int
     relations: int
     entities: int
     forks: tuple[int, ...]
@@ -93,7 +92,6 @@ def forget(
         observations=len(plan.observations),
         reflections=sum(o.generation > 0 for o in plan.observations),
         reactivated=len(plan.reactivated),
-        memories=len(plan.memories),
         relations=relations,
         entities=entities,
         messages=len(plan.message_ids),
@@ -125,7 +123,6 @@ def delete_conversation(
         messages=plan.messages,
         observations=len(plan.observations),
         reactivated=len(plan.reactivated),
-        memories=len(plan.memories),
         relations=relations,
         entities=entities,
         forks=tuple(c.id for c in plan.forks),
@@ -145,24 +142,22 @@ def _remove(
     references.store_cycle_notes(db, plan.cycles)
     references.abandon_readers(db, now)
     _reactivate(db, deleted_ids)
-    counts = purge.delete_memories(db, [m.id for m in plan.memories], now)
-    purge.delete_observations(db, deleted_ids)
+    relations = purge.delete_observations(db, deleted_ids, now)
     references.drop_tool_rounds(db, plan.lookups)
     references.store_conversation_notes(db, plan.conversations)
     if isinstance(plan, DeletionPlan):
         purge.delete_conversation(db, plan.conversation.id, now)
     else:
         purge.withhold(db, plan.message_ids, now, words=plan.words)
-    promote(db, clock)
-    drop_unsaid_names(db)
+    entities = drop_unsaid_names(db)
     purge.begin_erasure(db)
-    return counts
+    return relations, entities
 
 
 def _reactivate(db: sqlite3.Connection, deleted_ids: set[int]) -> None:
     """Reactivate observations that the deleted ones superseded, and show them in their place."""
-    returning = provenance.reactivated_by(db, deleted_ids)
+    returning = reactivated_by(db, deleted_ids)
     for old, new in returning.items():
-        deleted_successors = (provenance.with_reflections(db, [old, *new]) - {old}) & deleted_ids
+        deleted_successors = (with_reflections(db, [old, *new]) - {old}) & deleted_ids
         show_instead(db, old, deleted_successors)
     purge.reactivate(db, returning)

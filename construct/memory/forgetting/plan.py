@@ -13,28 +13,25 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from construct.errors import NotFoundError
-from construct.language.fact_match import fact_names, is_specific, search_marks, states_fact
-from construct.language.terms import terms
-from construct.language.words import words
+from construct.language.fact_match import fact_names, search_marks, states_fact
 from construct.memory.forgetting.traces import (
     cleared_conversation_notes,
     cleared_cycle_notes,
-    remembered_texts,
     replies_quoting,
     replies_revealing,
     states_any,
     union,
 )
 from construct.references import Reference
+from construct.store import note_links, references, succession
 from construct.store import observations as stored_observations
-from construct.store import provenance, references
 from construct.store.conversations import forks_of, get_conversation
-from construct.store.memories import get_memory, list_memories
 from construct.store.messages import get_message, messages_of
-from construct.store.records import REMOVED, Conversation, Memory, Message, Observation
+from construct.store.note_history import without_reverted
+from construct.store.records import REMOVED, Conversation, Message, Observation
 from construct.store.references import ConversationNotes, CycleNotes
 from construct.store.replies import replies_to
-from construct.vocabulary import ItemKind, MemoryOrigin
+from construct.vocabulary import ItemKind, Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +42,6 @@ class Removal:
     """Observations and reflections to delete, lowest generation first."""
     reactivated: tuple[Observation, ...]
     """Observations superseded by deleted ones: they become active again."""
-    memories: tuple[Memory, ...]
     conversations: tuple[ConversationNotes, ...]
     """Conversations whose title, task or suggested response reveals it, with that removed."""
     cycles: tuple[CycleNotes, ...]
@@ -56,7 +52,7 @@ class Removal:
 
 @dataclass(frozen=True, slots=True)
 class ForgetPlan(Removal):
-    """What forgetting an observation, a memory or a message deletes."""
+    """What forgetting an observation or a message deletes."""
 
     words: bool
     """Whether the messages lose their text too."""
@@ -98,43 +94,31 @@ class DeletionPlan(Removal):
 
 
 def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) -> ForgetPlan:
-    """Return what forgetting an observation, a memory or a message deletes.
+    """Return what forgetting an observation or a message deletes.
 
-    With a memory, the observations that say the same are deleted, or it would be
-    promoted from them again. With a message, everything drawn from it is deleted.
-    Raises NotFoundError.
+    With a message, everything drawn from it is deleted. Raises NotFoundError.
     """
     named = _named_by(db, reference)
     facts = _facts(db, named.observation_ids)
-    deleted = provenance.with_dependents(db, facts | _twins(db, facts))
+    deleted = note_links.with_dependents(db, facts | _twins(db, facts))
     observations = _lowest_first(db, deleted)
-    messages = list(dict.fromkeys((*provenance.messages_behind(db, facts), *named.messages)))
+    messages = list(dict.fromkeys((*note_links.messages_behind(db, facts), *named.messages)))
     replies = replies_to(db, [m.id for m in messages])
     message_ids = [m.id for m in (*messages, *replies)]
 
     fact_texts = [o.content for o in observations if o.id in facts]
-    fact_texts += [m.content for m in named.memories]
     named_texts = [m.content for m in named.messages]
-    by_hand = [
-        m
-        for m in list_memories(db, include_superseded=True)
-        if m.observation_id is None
-        and (states_any(m.content, fact_texts) or _goes_with(m, named_texts))
-    ]
-    promoted = provenance.memories_from(db, deleted)
-    memories = sorted({*named.memories, *promoted, *by_hand}, key=lambda m: m.id)
 
     # Of a message, only the names are searched for: too many messages have its other words.
     marks = sorted(union(map(search_marks, fact_texts)) | union(map(fact_names, named_texts)))
-    texts = [o.content for o in observations] + [m.content for m in memories] + named_texts
+    texts = [o.content for o in observations] + named_texts
     said = [m.content for m in messages]
     held = texts + said if words else texts
     homes = {m.conversation_id for m in messages}
-    drawn = provenance.observations_from(db, [m.id for m in messages]) if words else []
+    drawn = note_links.observations_from(db, [m.id for m in messages]) if words else []
     return ForgetPlan(
         observations=tuple(observations),
         reactivated=_reactivated(db, deleted),
-        memories=tuple(memories),
         conversations=tuple(
             cleared_conversation_notes(references.conversation_notes(db), homes, held)
         ),
@@ -142,7 +126,7 @@ def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) ->
         lookups=tuple(
             replies_revealing(
                 references.tool_rounds(db, message_ids),
-                _items(observations, memories, messages),
+                _items(observations, messages),
                 texts,
                 said,
             )
@@ -161,26 +145,13 @@ def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) ->
 
 
 def _items(
-    observations: Iterable[Observation], memories: Iterable[Memory], messages: Iterable[Message]
+    observations: Iterable[Observation], messages: Iterable[Message]
 ) -> dict[Reference, str]:
     """Return the texts of these by their references."""
     return {
         **{(ItemKind.OBSERVATION, o.id): o.content for o in observations},
-        **{(ItemKind.MEMORY, m.id): m.content for m in memories},
         **{(ItemKind.MESSAGE, m.id): m.text for m in messages},
     }
-
-
-def _goes_with(memory: Memory, said: Sequence[str]) -> bool:
-    """Return whether a memory kept by hand states what these forgotten messages said.
-
-    Forgetting "Tea." does not delete every memory about tea, only one that says no more.
-    """
-    return any(
-        states_fact(memory.content, text)
-        and (is_specific(text) or states_fact(text, memory.content))
-        for text in said
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,21 +159,17 @@ class _Named:
     """What the user named to be forgotten, and the observations to start from."""
 
     observation_ids: Collection[int]
-    memories: Sequence[Memory] = ()
     messages: Sequence[Message] = ()
 
 
 def _named_by(db: sqlite3.Connection, reference: Reference) -> _Named:
     """Look up what a reference names; raises NotFoundError."""
     kind, number = reference
-    if kind == ItemKind.MEMORY:
-        memory = get_memory(db, number)
-        return _Named(_observations_behind(db, memory), memories=[memory])
     if kind == ItemKind.MESSAGE:
         message = get_message(db, number)
         if message.content == REMOVED:
             raise NotFoundError(f"message:{number} has already been forgotten.")
-        drawn = provenance.observations_from(db, [number])
+        drawn = note_links.observations_from(db, [number])
         return _Named({o.id for o in drawn}, messages=[message])
     return _Named({stored_observations.observation(db, number).id})
 
@@ -210,33 +177,24 @@ def _named_by(db: sqlite3.Connection, reference: Reference) -> _Named:
 def plan_deletion(db: sqlite3.Connection, conversation_id: int) -> DeletionPlan:
     """Return what deleting a conversation deletes; raises NotFoundError.
 
-    Memories that the model stored in it are deleted too. What the user stored stays.
+    What rests on none of its messages stays, such as what the user kept on request.
     """
     conversation = get_conversation(db, conversation_id)
     messages = messages_of(db, conversation_id)
-    deleted = provenance.observations_in(db, conversation_id)
-    while (more := provenance.with_dependents(db, _with_borrowers(db, deleted))) != deleted:
+    deleted = note_links.observations_in(db, conversation_id)
+    while (more := note_links.with_dependents(db, _with_borrowers(db, deleted))) != deleted:
         deleted = more
     observations = _lowest_first(db, deleted)
-    remembered = remembered_texts(messages)
-    by_model = [
-        m
-        for m in list_memories(db, include_superseded=True)
-        if m.origin == MemoryOrigin.ASSISTANT and states_any(m.content, remembered)
-    ]
-    promoted = provenance.memories_from(db, deleted)
-    memories = sorted({*promoted, *by_model}, key=lambda m: m.id)
-    texts = [o.content for o in observations] + [m.content for m in memories]
+    texts = [o.content for o in observations]
     rounds = references.tool_rounds(db, [m.id for m in messages])
     quoting = replies_quoting(
         rounds,
-        _items(observations, memories, messages),
+        _items(observations, messages),
         [*(text for m in messages for text in (m.text, m.content)), *texts],
     )
     return DeletionPlan(
         observations=tuple(observations),
         reactivated=_reactivated(db, deleted),
-        memories=tuple(memories),
         conversations=tuple(
             cleared_conversation_notes(references.conversation_notes(db), (), texts)
         ),
@@ -248,45 +206,17 @@ def plan_deletion(db: sqlite3.Connection, conversation_id: int) -> DeletionPlan:
     )
 
 
-def _observations_behind(db: sqlite3.Connection, memory: Memory) -> set[int]:
-    """Return the observations behind this memory, and behind related memories.
-
-    Those are the ones that it replaced, that replaced it, or that say the same.
-    """
-    return {
-        m.observation_id
-        for m in list_memories(db, include_superseded=True)
-        if m.observation_id is not None
-        and (
-            memory.id in (m.id, m.superseded_by)
-            or m.id == memory.superseded_by
-            or states_fact(m.content, memory.content)
-        )
-    }
-
-
 def _facts(db: sqlite3.Connection, starting_ids: Collection[int]) -> set[int]:
     """Return the observations of generation 0 behind these, and those that borrowed from them."""
     ids = set(starting_ids)
-    while (more := _with_borrowers(db, provenance.with_origins(db, ids))) != ids:
+    while (more := _with_borrowers(db, note_links.with_origins(db, ids))) != ids:
         ids = more
     return {o.id for o in stored_observations.observations(db, sorted(ids)) if o.generation == 0}
 
 
 def _with_borrowers(db: sqlite3.Connection, ids: Collection[int]) -> set[int]:
-    """Return these observations, and later ones that have a term only from one of these."""
-    with_borrowers = set(ids)
-    for lender_id, borrower_id in provenance.borrower_links(db, ids):
-        if borrower_id in with_borrowers:
-            continue
-        lender = stored_observations.observation(db, lender_id)
-        borrower = stored_observations.observation(db, borrower_id)
-        shared = terms(borrower.content) & set(words(lender.content))
-        for message in provenance.messages_behind(db, [borrower_id]):
-            shared -= set(words(message.content))
-        if shared:
-            with_borrowers.add(borrower_id)
-    return with_borrowers
+    """Return these observations, and later ones that have a name or number from one of these."""
+    return set(ids) | note_links.lent_to(db, ids)
 
 
 def _twins(db: sqlite3.Connection, facts: Collection[int]) -> set[int]:
@@ -294,15 +224,15 @@ def _twins(db: sqlite3.Connection, facts: Collection[int]) -> set[int]:
 
     An undone edit belongs to the observation that it had replaced.
     """
-    message_ids = [message_id for _, message_id in provenance.message_links(db, facts)]
-    candidates = provenance.observations_from(db, message_ids)
-    not_undone = {o.id for o in provenance.without_reverted(db, [o.id for o in candidates])}
+    message_ids = [message_id for _, message_id in note_links.message_links(db, facts)]
+    candidates = note_links.observations_from(db, message_ids)
+    not_undone = {o.id for o in without_reverted(db, [o.id for o in candidates])}
     fact_texts = [o.content for o in candidates if o.id in facts]
     twins = set()
     for candidate in candidates:
         text = candidate.content
         is_same = any(states_fact(text, fact) or states_fact(fact, text) for fact in fact_texts)
-        is_undone = candidate.id not in not_undone and candidate.origin != MemoryOrigin.USER
+        is_undone = candidate.id not in not_undone and candidate.origin != Origin.USER
         if is_same or is_undone:
             twins.add(candidate.id)
     return twins
@@ -316,5 +246,5 @@ def _lowest_first(db: sqlite3.Connection, ids: Collection[int]) -> list[Observat
 
 def _reactivated(db: sqlite3.Connection, deleted: Collection[int]) -> tuple[Observation, ...]:
     return tuple(
-        stored_observations.observations(db, sorted(provenance.reactivated_by(db, deleted)))
+        stored_observations.observations(db, sorted(succession.reactivated_by(db, deleted)))
     )

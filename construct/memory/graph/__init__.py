@@ -1,1 +1,1 @@
-"""Extract entities and relations from memories, store them and query them."""
+"""Extract entities and relations from notes, store them and query them."""

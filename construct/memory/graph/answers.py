@@ -1,7 +1,7 @@
 """Parse the answer of the model that extracts the graph. No I/O.
 
-The model decides what a memory means. The code checks what can be checked: each relation
-must cite a memory that was sent, and that memory must name both entities.
+The model decides what a note means. The code checks what can be checked: each relation
+must cite a note that was sent, and that note must name both entities.
 """
 
 import re
@@ -21,7 +21,7 @@ _USER_WORDS = re.compile(
     r"\b(?:user|i|me|my|mine|myself|we|us|our|eu|meu|minha|yo|mi|ich|mein|meine|je|mon|io|mio|"
     r"ik|mijn|я|мой|моя)\b|[我私]"
 )
-"""Words for the user in memories: observations write "User", people write "I"."""
+"""Words for the user in notes: workers write "User", people write "I"."""
 
 _MAX_NAME = 80
 """The most characters a name may have. Longer ones are not read."""
@@ -40,7 +40,7 @@ class UnreadableAnswerError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ProposedEntity:
-    """A person or thing that the memories name."""
+    """A person or thing that the notes name."""
 
     names: tuple[str, ...]
     """The main name, then the aliases."""
@@ -54,13 +54,13 @@ class _EntityLine:
     written: Sequence[str]
     """All names on the line."""
     accepted: Sequence[str]
-    """Those that a memory contains or that are already stored."""
+    """Those that a note contains or that are already stored."""
     type: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class ProposedRelation:
-    """A relation between two entities, and the anchor of the memory that states it."""
+    """A relation between two entities, and the anchor of the note that states it."""
 
     subject: ProposedEntity
     predicate: str
@@ -73,8 +73,10 @@ class GraphProposal:
     """The part of an answer that may be stored."""
 
     relations: tuple[ProposedRelation, ...]
+    entities: tuple[ProposedEntity, ...]
+    """All entities that the notes name, those without a relation too."""
     read: tuple[str, ...]
-    """Anchors of the memories the answer covers.
+    """Anchors of the notes the answer covers.
 
     All of them, or, if the answer broke off, those up to the last one cited.
     """
@@ -89,7 +91,7 @@ def read_answer(
 ) -> GraphProposal:
     """Return the part of an answer that may be stored.
 
-    `texts`: the memories that were sent, by anchor, oldest first. `known`: the names of
+    `texts`: the notes that were sent, by anchor, oldest first. `known`: the names of
     the stored entities, as `names_by_key` gives them. Raises UnreadableAnswerError.
     """
     known = known or {}
@@ -110,7 +112,7 @@ def read_answer(
         cited.update(anchors)
         relation = _relation(fields, {anchor: texts[anchor] for anchor in anchors}, entities, known)
         if relation is None:
-            reason = "the memory does not name both entities, or this is not a relation"
+            reason = "the note does not name both entities, or this is not a relation"
             notes.append(f"refused “{' '.join(fields[:3])}”: {reason}")
         else:
             relations[relation] = None
@@ -122,7 +124,10 @@ def read_answer(
     if not relations_section.is_closed:
         last_cited = max(map(read.index, cited))
         read = read[: last_cited + 1]
-    return GraphProposal(tuple(relations), read, relations_section.is_closed, tuple(notes))
+    distinct = tuple(dict.fromkeys(entities.values()))
+    return GraphProposal(
+        tuple(relations), distinct, read, relations_section.is_closed, tuple(notes)
+    )
 
 
 def contains_name(text: str, name: str) -> bool:
@@ -140,7 +145,7 @@ def _read_entities(
 ) -> dict[str, ProposedEntity]:
     """Return the entities of an answer, by the key of each name the answer gives them.
 
-    A name is kept if a memory contains it or if it is already stored. The first name
+    A name is kept if a note contains it or if it is already stored. The first name
     kept becomes the main one.
     """
     entities_section = section(answer, "entities")
@@ -175,8 +180,6 @@ def _entity_line(
         for name in written
         if key(name) in known or any(contains_name(text, name) for text in texts.values())
     ]
-    if accepted and is_user(accepted[0]):
-        return _EntityLine([USER], [USER], type_)
     return _EntityLine(written, accepted, type_)
 
 
@@ -186,9 +189,9 @@ def _relation(
     entities: Mapping[str, ProposedEntity],
     known: Mapping[str, Sequence[str]],
 ) -> ProposedRelation | None:
-    """Return the relation on a line, citing the first memory that names both entities.
+    """Return the relation on a line, citing the first note that names both entities.
 
-    None if the line is not a relation or no memory names both.
+    None if the line is not a relation or no note names both.
     """
     subject, object_ = _clean_name(fields[0]), _clean_name(fields[2])
     predicate = fields[1]

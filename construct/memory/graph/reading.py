@@ -1,4 +1,4 @@
-"""Query the graph: the relations of an entity, and the memories related to a query."""
+"""Query the graph: the relations of an entity, and the notes related to a query."""
 
 import sqlite3
 from collections.abc import Collection, Sequence
@@ -19,7 +19,7 @@ _HUB = 30
 They are related to nearly everything, so what lies behind them says little.
 """
 _MAX_REACHED = 60
-"""The most memories that a search returns."""
+"""The most notes that a search returns."""
 _MAX_NAME_WORDS = 6
 """Words of the longest name that is recognised in a query."""
 
@@ -34,7 +34,7 @@ class Branch:
     since: str
     until: str | None
     """The day the relation was superseded, if it was."""
-    memory_id: int
+    observation_id: int
     tree: "Tree"
 
 
@@ -59,7 +59,7 @@ def neighbours(db: sqlite3.Connection, name: str, clock: Clock) -> Tree:
         if graph.is_empty(db):
             raise NotFoundError(
                 "There is no graph yet.\nThe memory worker's model builds it once there are enough "
-                "memories. Without a model there is no graph."
+                "notes. Without a model there is no graph."
             )
         if name_key == key(USER):
             raise NotFoundError(
@@ -67,7 +67,7 @@ def neighbours(db: sqlite3.Connection, name: str, clock: Clock) -> Tree:
             )
         raise NotFoundError(
             f"{name.strip()!r} is not in the graph.\n"
-            "Try the name as it appears in your memories, or leave it out to start from yourself."
+            "Try the name as it appears in your notes, or leave it out to start from yourself."
         )
     entities.sort(key=lambda e: key(e.name) != name_key)
     ids = {e.id for e in (*entities, *_twins(db, entities))}
@@ -85,8 +85,8 @@ def entities_in(db: sqlite3.Connection, query: str) -> list[Entity]:
     return [e for e in _named(db, keys) if not is_user(e.name)]
 
 
-def related_memories(db: sqlite3.Connection, query: str) -> list[int]:
-    """Return ids of the active memories related to what a query mentions, nearest first.
+def related_notes(db: sqlite3.Connection, query: str) -> list[int]:
+    """Return ids of the active notes related to what a query mentions, nearest first.
 
     The search stops at the user and at hubs (`_HUB`).
     """
@@ -96,12 +96,12 @@ def related_memories(db: sqlite3.Connection, query: str) -> list[int]:
     for distance in range(1, _DEPTH + 1):
         relations = graph.relations_with(db, frontier)
         for r in relations:
-            distances.setdefault(r.memory_id, distance)
+            distances.setdefault(r.observation_id, distance)
         ends = {r.subject_id for r in relations} | {r.object_id for r in relations}
         ends |= {e.id for e in _twins(db, graph.entities(db, ends - seen))}
         frontier = graph.not_hubs(db, ends - seen, _HUB)
         seen |= ends
-    nearest = sorted(distances, key=lambda memory_id: (distances[memory_id], -memory_id))
+    nearest = sorted(distances, key=lambda note_id: (distances[note_id], -note_id))
     return nearest[:_MAX_REACHED]
 
 
@@ -159,6 +159,6 @@ def _branches(
         followed = graph.not_hubs(db, other_ids, _HUB)
         below = _branches(db, clock, other_ids, followed, depth - 1, used)
         tree = Tree(other.name, other.type, other.aliases, below)
-        since, until = r.since(clock), r.until(clock)
-        branches.append(Branch(r.predicate, forward, since, until, r.memory_id, tree))
+        until = r.until(clock)
+        branches.append(Branch(r.predicate, forward, r.since, until, r.observation_id, tree))
     return tuple(branches)

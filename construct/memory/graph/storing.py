@@ -14,39 +14,41 @@ from construct.memory.graph.answers import (
     ProposedRelation,
     contains_name,
 )
-from construct.memory.graph.names import is_user, key
+from construct.memory.graph.names import USER, is_user, key
 from construct.store import graph
 from construct.store.forbidden import rules_of
 from construct.store.graph import Entity
-from construct.store.memories import list_memories
-from construct.store.records import Memory
+from construct.store.observations import all_observations
+from construct.store.records import Observation
 from construct.user_rules import Rules
 
 
 def store_graph(
     db: sqlite3.Connection,
     cycle_id: int,
-    memory_ids: Mapping[str, int],
+    note_ids: Mapping[str, int],
     proposal: GraphProposal,
     now: str,
 ) -> int:
     """Store a proposal and return how many relations the user's rules forbade.
 
-    `memory_ids`: the memory that each anchor means. Memories superseded or deleted in the
+    `note_ids`: the note that each anchor means. Notes superseded or deleted in the
     meantime get no relations.
     """
-    active_ids = graph.mark_read(db, [memory_ids[anchor] for anchor in proposal.read], cycle_id)
-    proposed = [r for r in proposal.relations if memory_ids[r.anchor] in active_ids]
+    active_ids = graph.mark_read(db, [note_ids[anchor] for anchor in proposal.read], cycle_id)
+    proposed = [r for r in proposal.relations if note_ids[r.anchor] in active_ids]
     rules = rules_of(db)
     relations = [r for r in proposed if rules.forbidden_in(*_texts_of(r)) is None]
-    ids = _store_entities(db, relations, cycle_id, rules)
+    ends = chain.from_iterable((r.subject, r.object) for r in relations)
+    alone = (e for e in proposal.entities if rules.forbidden_in(*e.names, e.type) is None)
+    ids = _store_entities(db, dict.fromkeys((*ends, *alone)), cycle_id, rules)
     for relation in relations:
         graph.insert_relation(
             db,
             ids[relation.subject],
             relation.predicate,
             ids[relation.object],
-            memory_ids[relation.anchor],
+            note_ids[relation.anchor],
             cycle_id,
             now,
         )
@@ -61,11 +63,12 @@ def _texts_of(relation: ProposedRelation) -> tuple[str | None, ...]:
 def revert_graph(db: sqlite3.Connection, cycle_id: int) -> int:
     """Revert a graph cycle and return how many relations were deleted.
 
-    The memories it read become unread, and are read again once there are new ones. An
-    alias is kept if another memory that has been read contains both names.
+    The notes it read become unread, and are read again once there are new ones. An
+    alias is kept if another note that has been read contains both names.
     """
     relations = graph.delete_relations_of(db, cycle_id)
     graph.mark_unread(db, cycle_id)
+    graph.delete_unrelated(db, graph.made_by(db, cycle_id))
     for entity in graph.entities(db):
         kept = [alias for alias in entity.aliases if _is_known_as(db, entity.name, alias)]
         _rename(db, entity, [entity.name, *kept])
@@ -73,21 +76,31 @@ def revert_graph(db: sqlite3.Connection, cycle_id: int) -> int:
     return relations
 
 
-def drop_unsaid_names(db: sqlite3.Connection) -> None:
-    """Drop the names that no memory contains any more, after memories were deleted."""
+def drop_unsaid_names(db: sqlite3.Connection) -> int:
+    """Drop the names that no note contains any more, after notes were deleted.
+
+    Entities without a relation or a name go. Returns how many did.
+    """
+    unrelated = graph.unrelated(db)
+    nameless = []
     for entity in graph.entities(db):
-        if entity.aliases:
-            _rename(db, entity, [name for name in entity.names if _memories_with(db, name)])
+        if not (entity.aliases or entity.id in unrelated):
+            continue
+        names = [name for name in entity.names if _notes_with(db, name)]
+        if names:
+            _rename(db, entity, names)
+        elif entity.id in unrelated:
+            nameless.append(entity.id)
+    return graph.delete_unrelated(db, nameless)
 
 
 def _store_entities(
-    db: sqlite3.Connection, relations: Iterable[ProposedRelation], cycle_id: int, rules: Rules
+    db: sqlite3.Connection, entities: Iterable[ProposedEntity], cycle_id: int, rules: Rules
 ) -> dict[ProposedEntity, int]:
-    """Find or store the entities of relations, add their new names, and return their ids."""
+    """Find or store entities, add their new names, and return their ids."""
     known = {e.id: e for e in graph.entities(db)}
     ids: dict[ProposedEntity, int] = {}
-    ends = chain.from_iterable((r.subject, r.object) for r in relations)
-    for proposed in dict.fromkeys(ends):
+    for proposed in entities:
         matches = _matches(proposed, known.values()) or [
             graph.insert_entity(db, proposed.names[0], proposed.type, cycle_id)
         ]
@@ -128,13 +141,13 @@ def _are_related(db: sqlite3.Connection, a: Entity, b: Entity) -> bool:
 def _rename(db: sqlite3.Connection, entity: Entity, names: Iterable[str]) -> Entity:
     """Store an entity under these names, the main one first, and return it.
 
-    Unchanged if there are no names, or if it is the user.
+    Unchanged if there are no names. The main name of the user stays.
     """
     by_key: dict[str, str] = {}
-    for name in names:
+    for name in (USER, *names) if is_user(entity.name) else names:
         by_key.setdefault(key(name), name)
     distinct = tuple(by_key.values())
-    if not distinct or distinct == entity.names or is_user(entity.name):
+    if not distinct or distinct == entity.names:
         return entity
     main_name, *aliases = distinct
     graph.set_names(db, entity.id, main_name, aliases)
@@ -142,13 +155,13 @@ def _rename(db: sqlite3.Connection, entity: Entity, names: Iterable[str]) -> Ent
 
 
 def _is_known_as(db: sqlite3.Connection, name: str, alias: str) -> bool:
-    """Return whether a memory that has been read contains both the name and the alias."""
-    return any(m.cycle_id and contains_name(m.content, name) for m in _memories_with(db, alias))
+    """Return whether a note that has been read contains both the name and the alias."""
+    return any(o.graph_cycle_id and contains_name(o.content, name) for o in _notes_with(db, alias))
 
 
-def _memories_with(db: sqlite3.Connection, name: str) -> list[Memory]:
+def _notes_with(db: sqlite3.Connection, name: str) -> list[Observation]:
     if is_unspaced(name):  # the index stores text without spaces as one word
-        candidates = list_memories(db, include_superseded=True)
+        candidates = all_observations(db)
     else:
-        candidates = graph.memories_with(db, " ".join(index_words(name)))
-    return [m for m in candidates if contains_name(m.content, name)]
+        candidates = graph.notes_with(db, " ".join(index_words(name)))
+    return [o for o in candidates if contains_name(o.content, name)]

@@ -1,18 +1,25 @@
 """Observe by fixed rules, without a worker model.
 
 It keeps, word for word, the user's own sentences that contain a name, a number, a date
-or a statement in the first person. It does not parse grammar: it would rather miss
-something than misread it. No I/O.
+or a statement in the first person; in a language it does not know, those with a number or
+a date. It does not parse grammar: it would rather miss something than misread it. No I/O.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 
 from construct.clock import Clock
+from construct.language.called_off import is_called_off, is_cancelled
 from construct.language.dates import clauses_naming, mentioned_days, tenses
-from construct.language.sentences import is_question, own_text, sentences_to_keep
+from construct.language.own_words import (
+    begins_play,
+    is_in_known_language,
+    own_sentences,
+    without_quotes,
+)
+from construct.language.sentences import is_question
 from construct.language.terms import terms
 from construct.language.wordlists import (
     FIRST_PERSON,
@@ -44,6 +51,7 @@ _A_YEAR = timedelta(days=366)
 _TITLE_LENGTH = 40
 """Characters of a conversation's title."""
 
+_DIGIT = re.compile(r"\d")
 _UNINFORMATIVE = NOTE_STOP_WORDS | SMALL_TALK
 # "at 18:30", "9am"
 _TIME_OF_DAY = re.compile(r"\b\d{1,2}(?::[0-5]\d| ?[ap]\.?m\b)", re.IGNORECASE)
@@ -64,14 +72,8 @@ _TO_BE_KEPT = re.compile(
 def extract(messages: Sequence[Message], clock: Clock) -> Extraction:
     """Return the most informative of the user's own sentences as observations, in order."""
     by_sentence: dict[tuple[str, str], tuple[float, ProposedObservation]] = {}
-    for message in messages:
-        if message.role != Role.USER:
-            continue
-        text = message.content[:_MAX_MESSAGE_LENGTH]
-        day = clock.day(message.created_at)
-        sentences = map(one_line, sentences_to_keep(own_text(text)))
-        scored = (_scored_observation(sentence, message.id, day) for sentence in sentences)
-        found = list(filter(None, scored))
+    for message in _spoken_as_oneself(messages):
+        found = _scored_observations(message, clock.day(message.created_at))
         kept = sorted(found, key=lambda pair: -pair[0])[:_MAX_PER_MESSAGE]
         for score, observation in filter(kept.__contains__, found):
             key = observation.content.casefold(), observation.observation_date
@@ -91,14 +93,42 @@ def extract(messages: Sequence[Message], clock: Clock) -> Extraction:
     )
 
 
+def _spoken_as_oneself(messages: Sequence[Message]) -> Iterator[Message]:
+    """Yield the user's messages, up to the one that begins a role-play."""
+    for message in messages:
+        if message.role == Role.USER:
+            yield message
+            if begins_play(message.content[:_MAX_MESSAGE_LENGTH]):
+                return
+
+
+def _scored_observations(message: Message, day: date) -> list[tuple[float, ProposedObservation]]:
+    """Return what is kept of a message, in order, each with its score."""
+    sentences = list(map(one_line, own_sentences(message.content[:_MAX_MESSAGE_LENGTH])))
+    is_known = is_in_known_language("\n".join(sentences))
+    found: list[tuple[float, ProposedObservation]] = []
+    for i, sentence in enumerate(sentences):
+        days = mentioned_days(without_quotes(sentence), day)
+        if not (is_known or days or _DIGIT.search(sentence)):
+            continue
+        following = sentences[i + 1] if i + 1 < len(sentences) else ""
+        ends_it = is_cancelled(following) and not mentioned_days(following, day)
+        may_come = not (is_called_off(sentence) or ends_it)
+        if scored := _scored_observation(sentence, message.id, day, days, may_come=may_come):
+            found.append(scored)
+    return found
+
+
 def _scored_observation(
-    sentence: str, message_id: int, day: date
+    sentence: str, message_id: int, day: date, days: Sequence[date], *, may_come: bool
 ) -> tuple[float, ProposedObservation] | None:
-    """Return a sentence's score and its observation, or None if it is not kept."""
+    """Return a sentence's score and its observation, or None if it is not kept.
+
+    `days` are those it mentions. Without `may_come`, what it tells of is not ahead.
+    """
     sentence_words = set(words(sentence))
     informative_count = len(sentence_words - _UNINFORMATIVE)
     names = len(terms(sentence))
-    days = mentioned_days(sentence, day)
     is_lasting = not LIFE.isdisjoint(sentence_words) or bool(LIFE_UNSPACED.search(sentence))
     is_own = (
         not FIRST_PERSON.isdisjoint(sentence_words)
@@ -113,10 +143,12 @@ def _scored_observation(
     ):
         return None
     is_intended = _is_intended(sentence)
-    ahead = next((mentioned for mentioned in days if mentioned > day), None)
-    if ahead is None and _is_for_today(sentence, day):
+    ahead = next((mentioned for mentioned in days if mentioned > day and may_come), None)
+    if ahead is None and may_come and _is_for_today(sentence, day):
         ahead = day
     past = next((mentioned for mentioned in days if mentioned < day), None)
+    if is_cancelled(sentence):  # "Friday's party was called off": the tense is not the party's
+        past = None
     stance = Stance.PLANNED if ahead and is_intended else Stance.STATED
     if is_question(sentence):
         stance = Stance.ASKED

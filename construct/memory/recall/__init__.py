@@ -1,1 +1,1 @@
-"""Search messages, observations and memories, and recall passages for a turn."""
+"""Search messages and observations, and recall passages for a turn."""

@@ -22,7 +22,7 @@ BATCH = 16
 """Entries in a batch: 100 ms of one core, and 1 ms of holding the write lock."""
 _DROP_BATCH = 2_000
 """Vectors of other models that are deleted in one transaction."""
-_KINDS = ("observation", "memory", "message")
+_KINDS = ("observation", "message")
 """Kinds in the order to index them: the fewest and most useful first."""
 
 

@@ -64,7 +64,6 @@ ROWS_READ = 50
 MAX_ESTIMATED_SHARE = 0.05
 """The highest such estimate, as a share of all rows: a recent topic is not a common word."""
 
-_REMEMBERED_KINDS = ("observation", "memory")
 _MAX_CHARACTERS = 8_000
 """Characters at the end of a message that are read."""
 _IDLE_STEMS = frozenset(map(stem, (*SMALL_TALK, *TIME_WORDS)))
@@ -83,8 +82,7 @@ _FOLLOW_UP_QUESTION = re.compile(
 class DocumentFrequency:
     """How many messages have each word.
 
-    Observations and memories repeat what was said, so they count only for a word that no
-    message has.
+    Observations repeat what was said, so they count only for a word that no message has.
     """
 
     total: int
@@ -92,7 +90,7 @@ class DocumentFrequency:
     counts: Mapping[str, int]
     """How many messages have each word in any form, estimated for common words.
 
-    For a word that no message has: how many observations and memories have it.
+    For a word that no message has: how many observations have it.
     """
     newest: Mapping[str, Sequence[int]]
     """The ids of the newest messages with each word, newest first, up to `ROWS_READ`."""
@@ -293,12 +291,8 @@ def _without_seen(
     """Drop entries that repeat an observation the model already sees."""
     message_ids = [entry.id for entry in entries if entry.kind == "message"]
     observations = search.observations_by_message(db, message_ids)
-    memory_ids = [entry.id for entry in entries if entry.kind == "memory"]
-    promoted = search.promoted_from(db, memory_ids)
 
     def is_seen(entry: Entry) -> bool:
-        if entry.kind == "memory":
-            return ("observation", promoted.get(entry.id)) in known
         words = matcher.counts(entry).keys()
         return any(
             ("observation", observation_id) in known and words <= matcher.counts_in(text).keys()
@@ -328,9 +322,8 @@ def document_frequency(db: sqlite3.Connection, words: Sequence[str]) -> Document
     newest = _newest(db, "message", words)
     counts = {word: _estimate(ids, total) for word, ids in newest.items()}
     in_no_message = [word for word, count in counts.items() if not count]
-    for kind in _REMEMBERED_KINDS:
-        for word, ids in _newest(db, kind, in_no_message).items():
-            counts[word] += len(ids)
+    for word, ids in _newest(db, "observation", in_no_message).items():
+        counts[word] = len(ids)
     return DocumentFrequency(total, counts, newest)
 
 
@@ -338,8 +331,8 @@ def newest_with(
     db: sqlite3.Connection, word: str, frequency: DocumentFrequency
 ) -> dict[str, Sequence[int]]:
     """Return the newest ids with a word by kind, newest first, up to `ROWS_READ` each."""
-    remembered = {kind: _newest(db, kind, [word])[word] for kind in _REMEMBERED_KINDS}
-    return {"message": frequency.newest[word]} | remembered
+    observations = _newest(db, "observation", [word])[word]
+    return {"message": frequency.newest[word], "observation": observations}
 
 
 def _newest(db: sqlite3.Connection, kind: str, words: Sequence[str]) -> Mapping[str, Sequence[int]]:

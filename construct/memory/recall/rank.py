@@ -76,7 +76,7 @@ class Features(NamedTuple):
     first_person: float = 0.0
     """Number of first-person words, up to three."""
     is_remembered: float = 0.0
-    """1 for an observation or a memory, 0 for a message."""
+    """1 for an observation, 0 for a message."""
     meaning: float = 0.0
     """Similarity of meaning: 0 for the least similar candidate, up to 1 for the most."""
 
@@ -274,7 +274,7 @@ _CAPITAL = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
 def _with_wording(features: Features, candidate: Candidate, query: Query) -> Features:
     """Add the features that depend on how the turn is worded."""
     text, is_message = candidate.entry.text, candidate.entry.kind == "message"
-    # Observations and memories have a day of their own.
+    # Observations have a day of their own.
     answers_when = query.asks_when and (not is_message or not _TIME.isdisjoint(index_words(text)))
     return features._replace(
         answers_when=float(answers_when),

@@ -1,4 +1,4 @@
-"""Search messages, observations and memories in one ranking."""
+"""Search messages and observations in one ranking."""
 
 import math
 import sqlite3
@@ -10,7 +10,7 @@ from itertools import chain
 
 from construct.clock import Clock
 from construct.language.index_words import index_words, stem, word_forms
-from construct.memory.graph.reading import related_memories
+from construct.memory.graph.reading import related_notes
 from construct.memory.recall.meaning import Meaning, Similarities, without_names
 from construct.memory.recall.query import Query, all_of, analyse, any_of, gated
 from construct.memory.recall.rank import (
@@ -29,7 +29,7 @@ from construct.memory.recall.speakers import identify_speakers, participant_name
 from construct.memory.recall.spelling import Respelt, respell
 from construct.store import search
 from construct.store.search import Entry, Filters
-from construct.vocabulary import Match
+from construct.vocabulary import ItemKind, Match
 
 CANDIDATES = 200
 """The most entries of each kind that are taken from the index."""
@@ -65,9 +65,9 @@ DIRECT_SIMILARITY = 0.45
 DIRECT_SHARE = 0.5
 """Share of the query's words that a direct match must exceed."""
 ONE_RELATED_IN = 4
-"""One result in this many may be a memory that is related through the graph."""
+"""One result in this many may be a note that is related through the graph."""
 _RELATED_SCORE = -3.0
-"""Score of related memories when nothing else is found."""
+"""Score of related notes when nothing else is found."""
 
 MATCH_MEANS: dict[Match, str] = {
     Match.LOOSE: "lacks the phrase or half the words, is similar, or is next to a match",
@@ -155,7 +155,7 @@ def _find(
 ) -> list[RankedEntry]:
     """Find and rank entries that have words of the query or a similar meaning.
 
-    May return more than `limit`. No memory is returned beside its observation.
+    May return more than `limit`.
     """
     names = participant_names(db, query)
     words = tuple(word for word in query.words if word not in names) or query.words
@@ -204,7 +204,7 @@ def _find(
     ranked = [_judged(candidate, features, prepared) for candidate, features in in_order]
     if query.respelt:
         ranked = _respelt_last(ranked, prepared)
-    return _without_promoted(db, ranked)
+    return ranked
 
 
 def _similarities(
@@ -348,18 +348,6 @@ def _row_counts(db: sqlite3.Connection, words: Sequence[str], filters: Filters) 
     return {word: max(0, sum(total[s] for s in stems[word])) for word in words}
 
 
-def _without_promoted(db: sqlite3.Connection, ranked: Sequence[RankedEntry]) -> list[RankedEntry]:
-    """Drop memories whose observation was found too."""
-    memories = [found.entry.id for found in ranked if found.entry.kind == "memory"]
-    promoted = search.promoted_from(db, memories)
-    observations = {found.entry.id for found in ranked if found.entry.kind == "observation"}
-    return [
-        found
-        for found in ranked
-        if found.entry.kind != "memory" or promoted.get(found.entry.id) not in observations
-    ]
-
-
 def _with_related(
     db: sqlite3.Connection,
     query: Query,
@@ -367,18 +355,12 @@ def _with_related(
     ranked: Sequence[RankedEntry],
     limit: int,
 ) -> list[RankedEntry]:
-    """Insert memories related through the graph below the direct matches."""
+    """Insert notes related through the graph below the direct matches."""
     if not limit:
         return []
     found = list(ranked[:limit])
     keys = {one.entry.key for one in found}
-    memories = _related(db, query, filters)
-    promoted = search.promoted_from(db, [memory.id for memory in memories])
-    new = [
-        memory
-        for memory in memories
-        if memory.key not in keys and ("observation", promoted.get(memory.id, 0)) not in keys
-    ]
+    new = [note for note in _related(db, query, filters) if note.key not in keys]
     # At least one is shown, but never in place of the best match.
     new = new[: min(max(1, limit // ONE_RELATED_IN), limit - bool(found))]
     if not new:
@@ -390,19 +372,19 @@ def _with_related(
     position = max(0, min(after_direct, room))
     before, after = found[:position], found[position:room]
     related_score = _score_between(before, after)
-    related = [RankedEntry(memory, related_score, Match.RELATED) for memory in new]
+    related = [RankedEntry(note, related_score, Match.RELATED) for note in new]
     return [*before, *related, *after]
 
 
 def _related(db: sqlite3.Connection, query: Query, filters: Filters) -> list[Entry]:
-    """Return the memories related to the query through the graph, nearest first.
+    """Return the notes related to the query through the graph, nearest first.
 
     Empty for a search as of an earlier time: the graph has no history.
     """
-    if "memory" not in filters.kinds() or filters.as_of is not None or query.phrases:
+    if ItemKind.OBSERVATION not in filters.kinds() or filters.as_of is not None or query.phrases:
         return []
-    ids = related_memories(db, query.text)
-    entries = {e.id: e for e in search.results(db, "memory", ids, filters)}
+    ids = related_notes(db, query.text)
+    entries = {e.id: e for e in search.results(db, ItemKind.OBSERVATION, ids, filters)}
     return [entries[i] for i in ids if i in entries]
 
 

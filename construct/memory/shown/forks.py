@@ -27,7 +27,7 @@ from construct.store.messages import (
     messages_of,
     newest_messages,
 )
-from construct.store.observations import newest_message_under, resting_in
+from construct.store.note_links import newest_message_under, resting_in
 from construct.store.records import Conversation, Descent, Message, Observation, Watermarks
 from construct.store.shown import copy_shown
 
@@ -207,9 +207,10 @@ def condensable(
 
     These are its own, from between two forks: if a reflection joined observations from
     before and after a fork, the fork would lose the earlier ones. Of several such
-    stretches, returns the one with the most tokens.
+    stretches, returns the one with the most tokens. What was kept on request is left alone,
+    since other conversations are shown it too.
     """
-    own = [o for o in active if o.conversation_id == conversation_id]
+    own = [o for o in active if o.conversation_id == conversation_id and not o.kept]
     points = fork_points(db, conversation_id)
     newest = newest_message_under(db, [o.id for o in own])
     by_stretch: dict[int, list[Observation]] = {}

@@ -1,20 +1,14 @@
-"""Reads the conversations in the JSON exports of ChatGPT and Claude, one at a time.
+"""Reads JSON that may be larger than memory, one value at a time.
 
-An export is a list that may be larger than memory, so only the current conversation is
-held. A document that is an object is held whole.
+Of a list, only the current element is held. Of an object, its list `conversations` is read
+in the same way; the rest of it is held whole.
 """
 
 import codecs
-import re
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from pathlib import Path
 from typing import IO, Any
 
-from construct.store.transfer.chat_exports import is_conversation
-from construct.store.transfer.refused import RefusedError, unknown_format
+from construct.store.transfer.refused import RefusedError
 from construct.text import shorten
 
 Advance = Callable[[int], None]
@@ -30,78 +24,57 @@ depth. Hence `_Source` checks the depth before ijson sees the data.
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _PROGRESS_BYTES = 1 << 20
 """Bytes read between two reports of progress."""
-_MAX_CONVERSATION_BYTES = 256 << 20
-_DAMAGE: tuple[type[Exception], ...] = (
-    OSError,
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    RuntimeError,
-    NotImplementedError,
-)
-"""What `zipfile` raises for a damaged or encrypted archive.
-
-For bz2 it is an OSError without a number.
-"""
-with suppress(ImportError):  # not every Python has it
-    from lzma import LZMAError
-
-    _DAMAGE += (LZMAError,)
-# Matches `conversations.json` and, in an archive in parts, `export/conversations-001.json`.
-_MEMBER = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
+_MAX_VALUE_BYTES = 256 << 20
+_LISTED = "conversations"
+"""The key of an object whose list is read one element at a time."""
 
 
-def conversations(start: bytes, file: IO[bytes], advance: Advance) -> Iterator[Any]:
-    """Yield the conversations of a document.
+def values(start: bytes, file: IO[bytes], advance: Advance) -> Iterator[Any]:
+    """Yield the elements of a list or of an object's `conversations`, or else the object.
 
-    The document is a list of conversations, an object with such a list as
-    `conversations`, or a single conversation. `start` is the part of the file that was
-    already read. Raises RefusedError if the document is not JSON, or does not begin with
-    a conversation.
+    `start` is the part of the file that was already read. Raises RefusedError if it is not
+    JSON, after the values before the fault.
     """
     import ijson  # takes 30 ms, which an import of JSONL can do without
 
     source = _Source(start, file, advance)
-    prefix = "item" if source.begins_with(b"[") else ""
-    is_first = True
     try:
-        for value in ijson.items(source, prefix, buf_size=_CHUNK_BYTES, use_float=True):
-            for conversation in [value] if prefix else _listed(value):
-                if is_first and not is_conversation(conversation):
-                    raise unknown_format()
-                is_first = False
-                source.conversation_began = source.done
-                yield conversation
+        if source.begins_with(b"["):
+            found = ijson.items(source, "item", buf_size=_CHUNK_BYTES, use_float=True)
+        else:
+            events = ijson.basic_parse(source, buf_size=_CHUNK_BYTES, use_float=True)
+            found = _listed_or_whole(events, ijson.ObjectBuilder)
+        for value in found:
+            source.value_began = source.done
+            yield value
     except (ijson.JSONError, ValueError) as error:
         raise _not_json(error, source.done) from None
-    if is_first:
-        raise unknown_format()
 
 
-def zipped(path: Path, advance: Advance) -> Iterator[Any]:
-    """Yield the conversations in a zip archive from ChatGPT or Claude."""
-    try:
-        with path.open("rb") as packed, zipfile.ZipFile(packed) as archive:
-            members = [m for m in archive.infolist() if _MEMBER.fullmatch(m.filename)]
-            if not members:
-                why = "it contains no conversations.json"
-                raise RefusedError("", why, "Name the file with the conversations")
-            for member in members:
-                with archive.open(member) as file:
-                    yield from conversations(b"", file, lambda _: advance(packed.tell()))
-    except _DAMAGE as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise  # the file cannot be read
-        why = "the zip archive is damaged or has a password"
-        raise RefusedError("", why, "Unpack it, and import the file in it") from None
-
-
-def _listed(document: Any) -> list[Any]:
-    """Return the conversations of an object that lists them, or is one itself."""
-    if not isinstance(document, dict):
-        return []
-    listed = document.get("conversations", [document])
-    return listed if isinstance(listed, list) else []
+def _listed_or_whole(events: Iterator[tuple[str, Any]], new_builder: Any) -> Iterator[Any]:
+    """Yield the elements of an object's `conversations`, or the object if it has no such list."""
+    whole, element = new_builder(), None
+    depth, key, has_list = 0, "", False
+    for event, value in events:
+        if event in ("end_map", "end_array"):
+            depth -= 1
+        is_in_list = has_list and key == _LISTED and depth >= 2
+        if is_in_list:
+            element = element or new_builder()
+            element.event(event, value)
+            if depth == 2 and event not in ("start_map", "start_array"):
+                yield element.value
+                element = None
+        else:
+            whole.event(event, value)
+        if event in ("start_map", "start_array"):
+            depth += 1
+        if event == "map_key" and depth == 1:
+            key = value
+        elif event == "start_array" and depth == 2 and key == _LISTED:
+            has_list = True
+    if not has_list:
+        yield whole.value
 
 
 def _not_json(error: Exception, done: int) -> RefusedError:
@@ -115,12 +88,12 @@ def _not_json(error: Exception, done: int) -> RefusedError:
 class _Source:
     """A file for ijson to read, without its byte order mark.
 
-    Refuses what is not UTF-8, is nested too deeply, or has too large a conversation.
+    Refuses what is not UTF-8, is nested too deeply, or has too large a value.
     """
 
     def __init__(self, start: bytes, file: IO[bytes], advance: Advance) -> None:
         self.done = 0
-        self.conversation_began = 0
+        self.value_began = 0
         self._start = start
         self._file = file
         self._advance = advance
@@ -163,8 +136,8 @@ class _Source:
             raise RefusedError(f"line {line}", "it is not UTF-8") from None
         self._lines += chunk.count(b"\n")
         self._check_depth(chunk)
-        if self.done - self.conversation_began > _MAX_CONVERSATION_BYTES:
-            limit = _MAX_CONVERSATION_BYTES >> 20
+        if self.done - self.value_began > _MAX_VALUE_BYTES:
+            limit = _MAX_VALUE_BYTES >> 20
             raise RefusedError("", f"it, or one conversation in it, is larger than {limit} MB")
 
     def _check_depth(self, chunk: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Reads the lines of our own JSONL export into the scratch database."""
+"""Reads the lines of our own JSONL export into a database."""
 
 import sqlite3
 from collections import Counter
@@ -7,28 +7,22 @@ from typing import Any
 
 from construct.store.attachments import digest
 from construct.store.sql import insert, scalar
-from construct.store.transfer.format import (
-    KINDS,
-    OUTDATED,
-    Field,
-    Kind,
-    SqlValue,
-    kinds_of,
-    parse,
-    uid,
-)
+from construct.store.transfer.checks import SqlValue, uid
+from construct.store.transfer.format import Field, Kind, parse
 from construct.store.transfer.refused import RefusedError
 from construct.text import shorten
 from construct.vocabulary import CycleKind, Replacement, Role
 
 
 class ExportLines:
-    """Stores the lines of an export as rows of the scratch database, with their ids."""
+    """Stores the lines of an export as rows of a database, with their ids."""
 
-    def __init__(self, db: sqlite3.Connection, version: int) -> None:
+    def __init__(self, db: sqlite3.Connection, schema: str, kinds: Mapping[str, Kind]) -> None:
+        """Prepare for lines of these types; `schema` is `main`, or an attached database."""
         self.counts: Counter[str] = Counter()
         self._db = db
-        self._kinds = kinds_of(version)
+        self._schema = schema
+        self._kinds = kinds
         self._newest_message = 0
         self._last_lookup: dict[str, tuple[SqlValue, int | None]] = {}
         """The last uid of each kind and its id: many consecutive lines refer to the same row."""
@@ -52,7 +46,7 @@ class ExportLines:
             if target_id is None:
                 why = f"it refers to {target_uid}, but no {field.ref} in the file has that uid"
                 raise RefusedError(f"line {number}", why)
-            update = f"UPDATE scratch.{kind.table} SET {field.column} = ? WHERE id = ?"
+            update = f"UPDATE {self._schema}.{kind.table} SET {field.column} = ? WHERE id = ?"
             self._db.execute(update, (target_id, row_id))
 
     def _store(self, number: int, record: Mapping[str, Any]) -> None:
@@ -74,18 +68,22 @@ class ExportLines:
             _check_notebook(values)
         if name == "attachment":
             self._check_attachment(row)
-        if kind is OUTDATED:
-            query = "SELECT kind FROM scratch.cycles WHERE id = ?"
+        if name == "outdated":  # of version 1
+            query = f"SELECT kind FROM {self._schema}.cycles WHERE id = ?"
             is_edit = scalar(self._db, query, (row["cycle_id"],)) == CycleKind.EDIT
             row["relation"] = Replacement.EDIT if is_edit else Replacement.OUTDATED
         if name == "tombstone":  # a repeated line is accepted
-            query = "INSERT OR IGNORE INTO scratch.tombstones VALUES (?, ?)"
+            query = f"INSERT OR IGNORE INTO {self._schema}.tombstones VALUES (?, ?)"
             self._db.execute(query, tuple(row.values()))
             return
-        insert(self._db, f"scratch.{kind.table}", row)
+        insert(self._db, f"{self._schema}.{kind.table}", row)
         if name == "observation":
-            self._link(values["id"], "messages", "message", record.get("messages", []))
-            self._link(values["id"], "sources", "observation", record.get("sources", []))
+            self._link_messages(values["id"], record)
+            sources = self._listed(record, "sources", "observation")
+            self._db.executemany(
+                f"INSERT OR IGNORE INTO {self._schema}.observation_sources VALUES (?, ?)",
+                [(values["id"], source) for source in sources],
+            )
 
     def _kind(self, name: Any) -> Kind:
         if not isinstance(name, str):
@@ -116,14 +114,14 @@ class ExportLines:
             raise ValueError(
                 f'"data" is not of the type {shorten(media_type, 40)}, or is too large'
             )
-        query = "SELECT role FROM scratch.messages WHERE id = ?"
+        query = f"SELECT role FROM {self._schema}.messages WHERE id = ?"
         if scalar(self._db, query, (row["message_id"],)) != Role.USER:
             raise ValueError("only the user's messages have attachments")
 
     def _id_of(self, kind: str, row_uid: SqlValue) -> int | None:
         last = self._last_lookup.get(kind)
         if last is None or last[0] != row_uid:
-            query = f"SELECT id FROM scratch.{KINDS[kind].table} WHERE uid = ?"
+            query = f"SELECT id FROM {self._schema}.{self._kinds[kind].table} WHERE uid = ?"
             last = self._last_lookup[kind] = row_uid, scalar(self._db, query, (row_uid,))
         return last[1]
 
@@ -136,16 +134,27 @@ class ExportLines:
             raise ValueError(f'"{key}" refers to {row_uid!s}, but no {kind} above has that uid')
         return row_id
 
-    def _link(self, row_id: SqlValue, key: str, kind: str, listed: Any) -> None:
-        """Store which messages or observations an observation rests on."""
+    def _link_messages(self, row_id: SqlValue, record: Mapping[str, Any]) -> None:
+        """Store which messages an observation rests on: those it names, and others."""
+        direct = self._listed(record, "messages", "message")
+        insert_link = f"""INSERT OR IGNORE INTO {self._schema}.observation_messages
+            (observation_id, message_id{{}}) VALUES (?, ?{{}})"""
+        links = [(row_id, message) for message in direct]
+        self._db.executemany(insert_link.format("", ""), links)
+        if through := self._listed(record, "through", "message"):
+            links = [(row_id, message) for message in through]
+            self._db.executemany(insert_link.format(", direct", ", 0"), links)
+
+    def _listed(self, record: Mapping[str, Any], key: str, kind: str) -> list[int | None]:
+        """Return the ids of the rows whose uids a line lists."""
+        listed = record.get(key, [])
         if not isinstance(listed, list):
             raise ValueError(f'"{key}" must be a list of uids')  # noqa: TRY004 (a file's value)
         try:
             uids = [uid(value) for value in listed]
         except ValueError as error:
             raise ValueError(f'each uid in "{key}" {error}') from None
-        rows = [(row_id, self._resolved(kind, key, row_uid)) for row_uid in uids]
-        self._db.executemany(f"INSERT OR IGNORE INTO scratch.observation_{key} VALUES (?, ?)", rows)
+        return [self._resolved(kind, key, row_uid) for row_uid in uids]
 
 
 def _check_notebook(message: Mapping[str, SqlValue]) -> None:

@@ -11,7 +11,7 @@ from construct.store.transfer.format import KEYED, KINDS
 
 IS_GONE = """NOT EXISTS (SELECT 1 FROM main.messages WHERE uid = message_uid AND NOT withheld)
     AND message_uid NOT IN (SELECT uid FROM main.conversations)
-    AND NOT EXISTS (SELECT 1 FROM main.memories WHERE uid = message_uid)"""
+    AND NOT EXISTS (SELECT 1 FROM main.observations WHERE uid = message_uid)"""
 """SQL: what a tombstone names is not here (any more), or is a message that is withheld.
 
 A file may bring tombstones of what was forgotten elsewhere.
@@ -45,7 +45,6 @@ def find_forgotten(db: sqlite3.Connection) -> None:
     )
     db.execute("CREATE TABLE scratch.gone (uid TEXT PRIMARY KEY) WITHOUT ROWID")
     db.execute(f"INSERT INTO scratch.gone SELECT message_uid FROM main.tombstones WHERE {IS_GONE}")
-    _list(db, "memory", "SELECT id FROM scratch.memories WHERE uid IN scratch.gone")
     continued = "SELECT conversation_id FROM scratch.messages WHERE uid NOT IN scratch.gone"
     deleted = f"id IN ({_ONCE_DELETED}) AND id NOT IN ({continued})"
     _list(db, "conversation", f"SELECT id FROM scratch.conversations WHERE {deleted}")
@@ -62,6 +61,7 @@ def find_forgotten(db: sqlite3.Connection) -> None:
         f"""WITH RECURSIVE dependent(id) AS (
                 SELECT observation_id FROM scratch.observation_messages
                 WHERE message_id IN ({_GONE})
+                UNION SELECT id FROM scratch.observations WHERE uid IN scratch.gone
                 UNION SELECT id FROM scratch.observations WHERE {_IN_DELETED}
                 UNION SELECT observation_id FROM scratch.observation_sources
                 JOIN dependent ON source_id = dependent.id)
@@ -72,14 +72,27 @@ def find_forgotten(db: sqlite3.Connection) -> None:
     idle = f"SELECT id FROM scratch.cycles WHERE {_IN_DELETED} AND id NOT IN ({made})"
     _list(db, "cycle", idle)
     _strip_deleted(db)
-    never_applied = f"withheld_at IS NULL AND cycle_id IN ({forgotten_ids('cycle')})"
-    requests = f"SELECT id FROM scratch.forget_requests WHERE message_id IN ({_GONE})"
-    _list(db, "forget_request", f"{requests} OR {never_applied}")
+    items = f"SELECT id FROM scratch.question_items WHERE message_id IN ({_GONE})"
+    _list(db, "question_item", items)
+    values = f"SELECT id FROM scratch.tracked_values WHERE message_id IN ({_GONE})"
+    _list(db, "value", f"{values} OR cycle_id IN ({forgotten_ids('cycle')})")
     for kind in KEYED:
         for field in kind.fields:
-            if field.ref in ("observation", "memory") and not field.later:
+            if field.ref == "observation" and not field.later:
                 dependent = f"{field.column} IN ({forgotten_ids(field.ref)})"
                 _list(db, kind.type, f"SELECT id FROM scratch.{kind.table} WHERE {dependent}")
+    about = "SELECT 1 FROM scratch.question_items AS item WHERE item.question_id = questions.id"
+    _list(
+        db,
+        "question",
+        f"""SELECT id FROM scratch.questions
+            WHERE kind = 'forget' AND withheld_at IS NULL
+                AND cycle_id IN ({forgotten_ids("cycle")})
+            OR EXISTS ({about})
+                AND NOT EXISTS ({about} AND item.id NOT IN ({forgotten_ids("question_item")}))""",
+    )
+    of_questions = f"question_id IN ({forgotten_ids('question')})"
+    _list(db, "question_item", f"SELECT id FROM scratch.question_items WHERE {of_questions}")
     relations = forgotten_ids("relation")
     named = f"id IN ({_related(f'id IN ({relations})')})"
     still_named = f"id IN ({_related(f'id NOT IN ({relations})')})"

@@ -2,184 +2,51 @@
 
 References between rows use uids. Ids are exported too, but kept only when importing
 into an empty database, so that `memory why 12` means the same after a restore. Every
-value is checked here before it is used in SQL.
+value is checked (checks.py) before it is used in SQL.
 """
 
-import base64
-import json
-import re
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
 from typing import Any
 
-from construct.clock import from_text, to_text
-from construct.text import storable
+from construct.store.transfer.checks import (
+    Check,
+    SqlValue,
+    amount,
+    base64_data,
+    clock_moment,
+    clock_time,
+    day,
+    day_month_or_year,
+    finite,
+    flag,
+    json_list,
+    message_blocks,
+    minutes_east,
+    one_of,
+    optional,
+    spans,
+    text,
+    time,
+    uid,
+    whole,
+)
 from construct.vocabulary import (
     CycleKind,
     CycleStatus,
-    MemoryOrigin,
+    Flag,
     MessageStatus,
+    Origin,
     Priority,
+    QuestionKind,
+    Recurrence,
     Replacement,
     Role,
     Stance,
     WatermarkName,
 )
 
-SqlValue = str | int | float | bytes | None
-Check = Callable[[Any], SqlValue]
-"""Returns a value of a line as it is stored. Raises ValueError: "must be ..."."""
-_MAX_INTEGER = 1 << 53
 _REQUIRED = object()
-
-
-def text(value: Any) -> str:
-    """Return a text without characters that cannot be stored."""
-    if not isinstance(value, str):
-        raise ValueError("must be text")  # noqa: TRY004 (a file's value is wrong, not a caller's type)
-    return storable(value)
-
-
-def uid(value: Any) -> str:
-    """Return a uid: printable ASCII characters without spaces."""
-    if not isinstance(value, str) or not re.fullmatch(r"[!-~]{1,200}", value):
-        raise ValueError("must be a word of at most 200 ASCII characters")
-    return value
-
-
-def whole(minimum: int) -> Check:
-    """Return a check that allows whole numbers from `minimum` up."""
-
-    def check(value: Any) -> int:
-        if type(value) is not int or not minimum <= value <= _MAX_INTEGER:
-            raise ValueError(f"must be a whole number, {minimum} or more")
-        return value
-
-    return check
-
-
-def flag(value: Any) -> int:
-    """Return a flag as 0 or 1; false and true are allowed too."""
-    if not isinstance(value, int) or value not in (0, 1):
-        raise ValueError("must be 0 or 1")
-    return int(value)
-
-
-def amount(value: Any) -> float:
-    """Return an amount of money."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not 0 <= value <= _MAX_INTEGER:  # NaN fails this too
-        raise ValueError("must be a number, 0 or more")
-    return float(value)
-
-
-def time(value: Any) -> str:
-    """Return a time in UTC. One that ends in +00:00 is returned unchanged."""
-    with suppress(TypeError, ValueError, OverflowError):
-        # fromisoformat() allows any separator, even an escape character
-        if re.fullmatch(r"[0-9TWZtz:.,+ -]{8,40}", value):
-            moment = from_text(value)
-            return str(value) if value.endswith("+00:00") else to_text(moment)
-    raise ValueError("must be a time such as 2026-03-01T14:30:00+01:00")
-
-
-def day(value: Any) -> str:
-    """Return a day as YYYY-MM-DD."""
-    with suppress(TypeError, ValueError):
-        if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value):
-            return date.fromisoformat(value).isoformat()
-    raise ValueError("must be a date such as 2026-03-01")
-
-
-def day_month_or_year(value: Any) -> str:
-    """Return a valid day, month or year: YYYY-MM-DD, YYYY-MM or YYYY."""
-    with suppress(TypeError, ValueError):
-        if re.fullmatch(r"[0-9]{4}(?:-[0-9]{2}){0,2}", value):
-            date.fromisoformat(value + "0000-01-01"[len(value) :])
-            return str(value)
-    raise ValueError("must be a date such as 2026-03-01, a month such as 2026-03 or a year")
-
-
-def one_of(*words: str) -> Check:
-    """Return a check that allows only these words."""
-
-    def check(value: Any) -> str:
-        if not isinstance(value, str) or value not in words:
-            raise ValueError("must be " + " or ".join(f'"{word}"' for word in words))
-        return value
-
-    return check
-
-
-def _from_json(source: str) -> Any:
-    """Parse the JSON that the text of a field holds."""
-    try:
-        return read_json(source)
-    except ValueError:
-        raise ValueError("must be the text of valid JSON") from None
-
-
-def json_list(element_type: type) -> Check:
-    """Return a check that allows the text of a JSON list with elements of this type."""
-
-    def check(value: Any) -> str:
-        elements = _from_json(text(value))
-        if not isinstance(elements, list) or not all(isinstance(e, element_type) for e in elements):
-            raise ValueError("must be the text of a JSON list")
-        if re.search("[\ud800-\udfff]", json.dumps(elements, ensure_ascii=False)):
-            raise ValueError("must not contain lone surrogates")  # they cannot be stored
-        return text(value)
-
-    return check
-
-
-def base64_data(value: Any) -> bytes:
-    """Return the bytes that a base64 text encodes.
-
-    Bytes (from an SQLite file) are returned unchanged.
-    """
-    if isinstance(value, bytes):
-        return value
-    with suppress(TypeError, ValueError):
-        return base64.b64decode(value, validate=True)
-    raise ValueError("must be base64")
-
-
-def message_blocks(value: Any) -> SqlValue:
-    """Return a message's blocks: a JSON list of objects, or what a notebook's reply quotes."""
-    blocks = _from_json(text(value))
-    if not isinstance(blocks, dict):
-        return json_list(dict)(value)
-    quotes = blocks.get("quotes")
-    if blocks.keys() != {"type", "quotes"} or blocks["type"] != "notebook":
-        raise ValueError("must be the text of a JSON list, or a notebook's reply")
-    with suppress(ValueError):
-        if isinstance(quotes, list):
-            return json.dumps({"type": "notebook", "quotes": [uid(name) for name in quotes]})
-    raise ValueError('must have a list of uids as "quotes"')
-
-
-def optional(check: Check) -> Check:
-    """Return a check that also allows null."""
-    return lambda value: None if value is None else check(value)
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
-
-
-# Made only once, because that takes as long as parsing a line.
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
-
-
-def read_json(source: str) -> Any:
-    """Parse JSON. Raises ValueError if it is invalid, contains NaN or is nested too deeply."""
-    try:
-        return _DECODER.decode(source)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,18 +80,22 @@ class Kind:
     order: str = "id"
     owner: str = ""
     """For rows without a uid: they are imported if the row of this type they belong to is new."""
+    owner_column: str = ""
+    """The column that names that row, by default the one called after its type."""
 
 
-def _reference(
+def reference(
     key: str, to: str, column: str = "", *, needed: bool = False, later: bool = False
 ) -> Field:
+    """Return a field with the uid of another row."""
     column = column or f"{key}_id"
     if needed:
         return Field(key, uid, column, ref=to)
     return Field(key, optional(uid), column, None, to, later)
 
 
-def _optional(key: str, check: Check = text, column: str = "") -> Field:
+def optional_field(key: str, check: Check = text, column: str = "") -> Field:
+    """Return a field that may be null or missing."""
     return Field(key, optional(check), column, None)
 
 
@@ -241,41 +112,43 @@ KINDS: dict[str, Kind] = {
             "conversation",
             "conversations",
             (
-                _optional("title"),
-                _optional("titled_by", one_of("user", "observer")),
+                optional_field("title"),
+                optional_field("titled_by", one_of("user", "observer")),
                 Field("created_at", time),
-                _reference("parent", "conversation", later=True),
-                _reference("forked_at", "message", "forked_at_message_id", later=True),
-                _reference("forked_window", "message", "forked_window_message_id", later=True),
-                _optional("current_task"),
-                _optional("suggested_response"),
-                _optional("last_request_at", time),
-                _optional("cache_life"),
+                reference("parent", "conversation", later=True),
+                reference("forked_at", "message", "forked_at_message_id", later=True),
+                reference("forked_window", "message", "forked_window_message_id", later=True),
+                optional_field("current_task"),
+                optional_field("suggested_response"),
+                optional_field("last_request_at", time),
+                optional_field("cache_life"),
             ),
         ),
         Kind(
             "message",
             "messages",
             (
-                _reference("conversation", "conversation", needed=True),
+                reference("conversation", "conversation", needed=True),
                 Field("role", one_of(*Role)),
                 Field("content", text),
-                _optional("blocks", message_blocks),
+                optional_field("blocks", message_blocks),
                 Field("status", one_of(*MessageStatus), default=MessageStatus.COMPLETE),
                 Field("archived", flag, default=0),
                 Field("token_count", number),
                 Field("created_at", time),
-                _optional("stop_reason"),
-                _optional("model"),
+                optional_field("stop_reason"),
+                optional_field("model"),
                 Field("retried", flag, default=0),
                 Field("withheld", flag, default=0),
+                optional_field("utc_offset", minutes_east),
+                optional_field("pasted", spans),
             ),
         ),
         Kind(
             "attachment",
             "attachments",
             (
-                _reference("message", "message", needed=True),
+                reference("message", "message", needed=True),
                 Field("position", number),
                 Field("name", text),
                 Field("media_type", text),
@@ -289,22 +162,22 @@ KINDS: dict[str, Kind] = {
             "cycle",
             "cycles",
             (
-                _reference("conversation", "conversation"),
+                reference("conversation", "conversation"),
                 Field("kind", one_of(*CycleKind)),
                 Field("status", one_of(*_FINISHED)),
-                _reference("first_message", "message"),
-                _reference("last_message", "message"),
-                _optional("model"),
+                reference("first_message", "message"),
+                reference("last_message", "message"),
+                optional_field("model"),
                 Field("input_tokens", number, default=0),
                 Field("output_tokens", number, default=0),
                 Field("attempts", number, default=0),
                 Field("started_at", time),
-                _optional("finished_at", time),
-                _optional("error"),
-                _optional("notes", json_list(str)),
-                _optional("base_tokens", number),
-                _optional("reverted_at", time),
-                _reference("held_message", "message"),
+                optional_field("finished_at", time),
+                optional_field("error"),
+                optional_field("notes", json_list(str)),
+                optional_field("base_tokens", number),
+                optional_field("reverted_at", time),
+                reference("held_message", "message"),
             ),
             where="status <> 'running'",
         ),
@@ -312,22 +185,30 @@ KINDS: dict[str, Kind] = {
             "observation",
             "observations",
             (
-                _reference("conversation", "conversation"),
+                reference("conversation", "conversation"),
                 Field("content", text),
                 Field("priority", one_of(*Priority)),
                 Field("stance", one_of(*Stance)),
                 Field("observation_date", day),
-                _optional("referenced_date", day_month_or_year),
+                optional_field("referenced_date", day_month_or_year),
                 Field("generation", number),
-                _reference("cycle", "cycle", needed=True),
+                reference("cycle", "cycle", needed=True),
                 Field("token_count", number),
                 Field("pinned", flag, default=0),
                 Field("created_at", time),
-                _optional("committed_at", time),
-                _optional("superseded_at", time),
-                _reference("superseded_by", "cycle", "superseded_by"),
-                Field("origin", one_of("worker", "user"), default="worker"),
-                _optional("asked_at", time),
+                optional_field("committed_at", time),
+                optional_field("superseded_at", time),
+                reference("superseded_by", "cycle", "superseded_by"),
+                Field("origin", one_of(*Origin), default=Origin.WORKER),
+                Field("kept", flag, default=0),
+                optional_field("category"),
+                optional_field("referenced_time", clock_time),
+                optional_field("recurs", one_of(*Recurrence)),
+                optional_field("recurs_except", json_list(str)),
+                optional_field("label"),
+                optional_field("remind_at", clock_moment),
+                reference("read_by", "cycle", "graph_cycle_id"),
+                optional_field("asked_at", time),
                 Field("withheld", flag, default=0),
             ),
             where=f"cycle_id NOT IN {_RUNNING}",
@@ -336,9 +217,9 @@ KINDS: dict[str, Kind] = {
             "replaced",
             "observation_replaced",
             (
-                _reference("observation", "observation", needed=True),
-                _reference("replaced", "observation", needed=True),
-                _reference("cycle", "cycle", needed=True),
+                reference("observation", "observation", needed=True),
+                reference("replaced", "observation", needed=True),
+                reference("cycle", "cycle", needed=True),
                 Field("relation", one_of(*Replacement)),
             ),
             keyed=False,
@@ -349,64 +230,94 @@ KINDS: dict[str, Kind] = {
             "borrowed",
             "observation_borrowed",
             (
-                _reference("observation", "observation", needed=True),
-                _reference("lender", "observation", needed=True),
+                reference("observation", "observation", needed=True),
+                reference("lender", "observation", needed=True),
             ),
             keyed=False,
             order="observation_id, lender_id",
             owner="observation",
         ),
         Kind(
-            "forget_request",
-            "forget_requests",
+            "flag",
+            "observation_flags",
             (
-                _reference("cycle", "cycle"),
-                _reference("observation", "observation"),
-                _reference("message", "message"),
-                Field("along", flag, default=0),
-                _optional("withheld_at", time),
-                _optional("answered_at", time),
+                reference("observation", "observation", needed=True),
+                Field("flag", one_of(*Flag)),
+                reference("set_by", "cycle", "set_by", needed=True),
+                reference("ended_by", "cycle", "ended_by"),
+            ),
+            keyed=False,
+            order="observation_id, flag, set_by",
+            owner="cycle",
+            owner_column="set_by",
+        ),
+        Kind(
+            "question",
+            "questions",
+            (
+                Field("kind", one_of(*QuestionKind)),
+                reference("cycle", "cycle"),
+                optional_field("text"),
+                optional_field("noted_on", day),
+                optional_field("source"),
+                Field("created_at", time),
+                optional_field("withheld_at", time),
+                optional_field("asked_at", time),
+                optional_field("answered_at", time),
+                optional_field("answer"),
             ),
             where=f"ifnull(cycle_id, 0) NOT IN {_RUNNING}",
         ),
         Kind(
-            "memory",
-            "memories",
+            "question_item",
+            "question_items",
             (
-                Field("content", text),
-                _optional("category"),
-                Field("origin", one_of(*MemoryOrigin)),
-                _reference("observation", "observation"),
-                Field("created_at", time),
-                _optional("superseded_at", time),
-                _reference("superseded_by", "memory", "superseded_by", later=True),
-                _reference("cycle", "cycle"),
+                reference("question", "question", needed=True),
+                reference("observation", "observation"),
+                reference("message", "message"),
+                Field("along", flag, default=0),
             ),
-            where="ifnull(observation_id, 0) NOT IN"
-            f" (SELECT id FROM observations WHERE cycle_id IN {_RUNNING})",
+            where=f"""question_id IN (
+                SELECT id FROM questions WHERE ifnull(cycle_id, 0) NOT IN {_RUNNING})""",
+        ),
+        Kind(
+            "value",
+            "tracked_values",
+            (
+                Field("name", text),
+                Field("amount", finite),
+                optional_field("unit"),
+                Field("day", day),
+                reference("message", "message", needed=True),
+                reference("cycle", "cycle", needed=True),
+                optional_field("superseded_at", time),
+            ),
+            where=f"cycle_id NOT IN {_RUNNING}",
         ),
         Kind(
             "entity",
             "entities",
             (
                 Field("name", text),
-                _optional("entity_type", text, "type"),
+                optional_field("entity_type", text, "type"),
                 Field("aliases", json_list(str), default="[]"),
-                _reference("cycle", "cycle"),
+                reference("cycle", "cycle"),
             ),
         ),
         Kind(
             "relation",
             "relations",
             (
-                _reference("subject", "entity", needed=True),
+                reference("subject", "entity", needed=True),
                 Field("predicate", text),
-                _reference("object", "entity", needed=True),
-                _reference("memory", "memory", needed=True),
+                reference("object", "entity", needed=True),
+                reference("observation", "observation", needed=True),
                 Field("created_at", time),
-                _optional("superseded_at", time),
-                _reference("cycle", "cycle"),
+                optional_field("superseded_at", time),
+                reference("cycle", "cycle"),
             ),
+            where=f"""observation_id IN (
+                SELECT id FROM observations WHERE cycle_id NOT IN {_RUNNING})""",
         ),
         Kind(
             "usage",
@@ -416,18 +327,18 @@ KINDS: dict[str, Kind] = {
                 Field("purpose", text),
                 Field("model", text),
                 *(Field(key, number, default=0) for key in COUNTS),
-                _optional("cost_usd", amount),
-                _reference("conversation", "conversation"),
-                _reference("cycle", "cycle"),
+                optional_field("cost_usd", amount),
+                reference("conversation", "conversation"),
+                reference("cycle", "cycle"),
             ),
         ),
         Kind(
             "watermark",
             "watermarks",
             (
-                _reference("conversation", "conversation", needed=True),
+                reference("conversation", "conversation", needed=True),
                 Field("name", one_of(*WatermarkName)),
-                _reference("message", "message", needed=True),
+                reference("message", "message", needed=True),
                 Field("updated_at", time),
             ),
             keyed=False,
@@ -437,8 +348,8 @@ KINDS: dict[str, Kind] = {
             "shown",
             "shown",
             (
-                _reference("conversation", "conversation", needed=True),
-                _reference("observation", "observation", needed=True),
+                reference("conversation", "conversation", needed=True),
+                reference("observation", "observation", needed=True),
                 Field("block", number),
             ),
             keyed=False,
@@ -460,26 +371,6 @@ Rows come after those they refer to, except where `Field.later` is true.
 """
 KEYED = [kind for kind in KINDS.values() if kind.keyed]
 """The types of line whose rows have a uid."""
-
-OUTDATED = Kind(
-    "outdated",
-    "observation_replaced",
-    (
-        _reference("old", "observation", "replaced_id", needed=True),
-        _reference("by", "observation", "observation_id", needed=True),
-        _reference("cycle", "cycle", needed=True),
-    ),
-    keyed=False,
-)
-"""The type of line that files of version 1 have instead of `replaced`.
-
-The relation follows from the kind of cycle.
-"""
-
-
-def kinds_of(version: int) -> Mapping[str, Kind]:
-    """Return the types of line that a file of this version may contain."""
-    return KINDS | {OUTDATED.type: OUTDATED} if version == 1 else KINDS
 
 
 def parse(kind: Kind, record: Mapping[str, Any]) -> dict[str, SqlValue]:

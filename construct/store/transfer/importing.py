@@ -1,115 +1,173 @@
-"""Import of a file, completely or not at all.
+"""Import of files: Construct's own exports, and the conversations of other programs.
 
-The format is recognised by the content: our own exports (jsonl and sqlite), hand-made
-JSONL, and conversations from ChatGPT and Claude, zipped or not. Only the current line or
-conversation is held in memory, unless the file is a single JSON object: that is held
-whole.
+Formats are recognised by content. An export of Construct's is imported completely or not
+at all. From any other file comes every conversation that can be read; the others are
+named. Only the current line or conversation is held in memory.
 
-The file is first read into a scratch database, then stored in one short transaction, then
-indexed for search in batches. So other processes hardly have to wait, and indexing, which
-takes longest, goes on later if it is interrupted.
+Everything is first read into a scratch database, then stored in one short transaction,
+then indexed for search in batches. So other processes hardly have to wait, and indexing,
+which takes longest, goes on later if it is interrupted.
 """
 
-import json
 import sqlite3
-from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from itertools import chain
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from construct.clock import Clock, to_text
+from construct.clock import Clock
 from construct.errors import ConstructError, DatabaseUnusableError, NewerDatabaseError
 from construct.store import search_index
 from construct.store.backup import read_into
-from construct.store.database import MAGIC, migrate_copy, transaction
+from construct.store.database import migrate_copy, transaction
+from construct.store.sql import scalar
 from construct.store.transfer import scratch
-from construct.store.transfer.chat_exports import is_conversation, read_conversations
-from construct.store.transfer.document import conversations, zipped
 from construct.store.transfer.export_lines import ExportLines
-from construct.store.transfer.format import read_json
-from construct.store.transfer.hand_made import HandMadeLines
-from construct.store.transfer.imported import ConversationWriter, ImportedConversation
+from construct.store.transfer.foreign import Format, LeftOut, Refused
+from construct.store.transfer.foreign_file import Lines, OpenFile, Shape
+from construct.store.transfer.foreign_writer import ForeignWriter, ImportOptions
+from construct.store.transfer.format import KINDS
+from construct.store.transfer.format_before import LAST_VERSION
+from construct.store.transfer.formats import FORMATS
 from construct.store.transfer.jsonl import COUNTED, VERSION, records
-from construct.store.transfer.merge import merge
+from construct.store.transfer.merge import Merged, merge
+from construct.store.transfer.older_exports import read_older_export
 from construct.store.transfer.refused import RefusedError, unknown_format
+from construct.store.transfer.sources import SourceFile, Sources
 from construct.text import one_line, shorten
 
+Announce = Callable[["FoundFiles"], None]
+"""Called with what was found, before it is read."""
 Progress = Callable[[str, int, int], None]
 """Called with the step, how much of it is done, and the total (0 if unknown)."""
 READING, STORING, INDEXING = "Reading", "Storing", "Indexing"
-_Records = Iterator[tuple[int, dict[str, Any]]]
-_FIRST_BYTES = 1 << 16
-"""Bytes of the first line that are read to recognise the format."""
-_MAX_LINE_BYTES = 64 << 20
-_SPACE = b" \t\r\n"
-_UTF16 = "it is written in UTF-16", "Save it as UTF-8, then import it again"
-_GZIP = "it is compressed with gzip", "Decompress it with gunzip, then import the result"
+OWN = "Construct"
 _UPDATE = "Update Construct, then import it again"
-_UNSUPPORTED = {b"\xff\xfe": _UTF16, b"\xfe\xff": _UTF16, b"\x1f\x8b": _GZIP}
-"""How files in other formats begin, each with what is wrong and what to do."""
-_ZIP = b"PK\x03\x04"
+FORGOTTEN = "forgotten or deleted here"
+_OTHER_FILES = "other files"
+_LARGE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFiles:
+    """What an import is going to read: how many files of each format, and their size."""
+
+    formats: tuple[tuple[str, int], ...]
+    size: int
+    is_obvious: bool
+    """Whether it is one small file, which need not be told to whoever named it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
     """What an import added."""
 
-    source: str
-    """The format: `construct`, `messages` (hand-made) or `conversations` (ChatGPT, Claude)."""
+    formats: tuple[str, ...] = ()
     conversations: int = 0
     messages: int = 0
     observations: int = 0
-    memories: int = 0
     known: int = 0
-    """Rows that were already known."""
-    left_out: int = 0
-    """Rows left out because they depend on something forgotten here."""
+    """Messages (of Construct's own exports: rows) that were already known."""
+    left_out: tuple[LeftOut, ...] = ()
+    refused: tuple[Refused, ...] = ()
     warning: str | None = None
+
+    @property
+    def is_own(self) -> bool:
+        """Whether everything comes from an export of Construct's."""
+        return self.formats == (OWN,)
+
+    @property
+    def has_added(self) -> bool:
+        """Whether anything new came in."""
+        return bool(self.conversations or self.messages or self.observations)
+
+
+@dataclass(frozen=True, slots=True)
+class _Recognised:
+    """A file whose format is known."""
+
+    source: SourceFile
+    format: Format | None
+    """None: an export of Construct's."""
+    is_prose: bool
+    """Whether it is plain text, as an archive of conversations may hold beside them."""
+
+    @property
+    def name(self) -> str:
+        return self.format.name if self.format else OWN
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What an import has done so far."""
+
+    added: Counter[str] = field(default_factory=Counter)
+    known: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    refused: list[Refused] = field(default_factory=list)
+    errors: list[tuple[str, RefusedError]] = field(default_factory=list)
+    """Files of which nothing could be read."""
+    warning: str | None = None
+
+    def report(self, formats: Iterable[str]) -> ImportReport:
+        """Return what the import added. Raises ConstructError if all of it failed."""
+        came_in = self.added.total() or self.known or self.refused
+        if self.errors and not came_in:
+            raise _refusal(*self.errors[0])
+        for name, error in self.errors:
+            where = f"{name}, {error.where}" if error.where else name
+            self.refused.append(Refused(where, str(error.why)))
+        return ImportReport(
+            formats=tuple(dict.fromkeys(formats)),
+            conversations=self.added["conversation"],
+            messages=self.added["message"],
+            observations=self.added["observation"],
+            known=self.known,
+            left_out=tuple(LeftOut(what, n) for what, n in self.left_out.most_common() if n),
+            refused=tuple(self.refused),
+            warning=self.warning,
+        )
 
 
 def import_file(
     db: sqlite3.Connection, path: Path, clock: Clock, progress: Progress | None = None
 ) -> ImportReport:
-    """Import a file in one transaction, and complete the search index.
+    """Import one file; see `import_files`."""
+    return import_files(db, [path], clock, progress)
+
+
+def import_files(
+    db: sqlite3.Connection,
+    paths: Sequence[Path],
+    clock: Clock,
+    progress: Progress | None = None,
+    options: ImportOptions = ImportOptions(),
+    announce: Announce = lambda found: None,
+) -> ImportReport:
+    """Import files, folders and ZIP archives, and complete the search index.
 
     Indexing that an earlier import left unfinished is done first. Raises ConstructError,
-    with nothing stored, if the file cannot be imported.
+    with nothing stored, if nothing of them can be imported.
     """
     report = progress or (lambda doing, done, total: None)
     db.execute(f"PRAGMA cache_size = -{scratch.CACHE_KB}")
     _complete_index(db, report)
-    result = _import(db, _Reader(db, path, clock, report))
-    _complete_index(db, report)
-    return result
-
-
-def _complete_index(db: sqlite3.Connection, progress: Progress) -> None:
-    search_index.complete(db, lambda done, total: progress(INDEXING, done, total))
-
-
-def _import(db: sqlite3.Connection, reader: "_Reader") -> ImportReport:
-    name = one_line(str(reader.path))
+    name = ", ".join(one_line(str(path)) for path in paths)
     try:
-        with reader.path.open("rb") as file, scratch.attached(db):
-            with scratch.filling(db):
-                reader.fill(file)
-            reader.progress(STORING, 0, 0)
-            with transaction(db), search_index.deferred_indexing(db):
-                merged = merge(db, keep_ids=reader.source == "construct")
+        with Sources(_file_of(db)) as sources:
+            sources.find(paths)
+            result = _import(db, sources, clock, report, options, announce)
     except RefusedError as error:
-        where = f"{name}, {error.where}" if error.where else name
-        raise ConstructError(
-            f"{where}: {error.why}.\nNothing was imported. {error.advice}."
-        ) from None
+        raise _refusal(name, error) from None
     except RecursionError:
         raise ConstructError(f"{name} is nested too deeply.\nNothing was imported.") from None
     except OSError as error:
+        where = one_line(str(error.filename or name))
         raise ConstructError(
-            f"{name} cannot be read: {error.strerror or error}.\n"
+            f"{where} cannot be read: {error.strerror or error}.\n"
             "Nothing was imported. Check the path."
         ) from error
     except MemoryError:
@@ -117,128 +175,237 @@ def _import(db: sqlite3.Connection, reader: "_Reader") -> ImportReport:
             f"There is not enough memory to read {name}.\n"
             "Nothing was imported. Close other programs, then import it again."
         ) from None
-    is_own = reader.source == "construct"
-    return ImportReport(
-        source=reader.source,
-        conversations=merged.added["conversation"],
-        messages=merged.added["message"],
-        observations=merged.added["observation"],
-        memories=merged.added["memory"],
-        known=merged.known.total() if is_own else reader.known + merged.known["message"],
-        left_out=merged.left_out.total() if is_own else merged.left_out["message"],
-        warning=reader.warning,
-    )
+    _complete_index(db, report)
+    return result
+
+
+def _file_of(db: sqlite3.Connection) -> Path | None:
+    file = scalar(db, "SELECT file FROM pragma_database_list WHERE name = 'main'")
+    return Path(file) if file else None
+
+
+def _refusal(name: str, error: RefusedError) -> ConstructError:
+    where = f"{name}, {error.where}" if error.where else name
+    return ConstructError(f"{where}: {error.why}.\nNothing was imported. {error.advice}.")
+
+
+def _complete_index(db: sqlite3.Connection, progress: Progress) -> None:
+    search_index.complete(db, lambda done, total: progress(INDEXING, done, total))
+
+
+def _import(
+    db: sqlite3.Connection,
+    sources: Sources,
+    clock: Clock,
+    progress: Progress,
+    options: ImportOptions,
+    announce: Announce,
+) -> ImportReport:
+    tally = _Tally(refused=list(sources.refused))
+    for kind in sources.left_out:
+        tally.left_out[kind.what] += kind.count
+    files = _recognise(sources.files, clock, tally)
+    if not files and tally.errors:
+        raise _refusal(*tally.errors[0])
+    if not files:
+        raise unknown_format([source.file_name for source in sources.files])
+    total = sum(file.source.size for file in files)
+    counts = Counter(file.name for file in files)
+    is_obvious = len(sources.files) == 1 and files[0].source.is_named and total < _LARGE_BYTES
+    announce(FoundFiles(tuple(counts.most_common()), total, is_obvious))
+    done = 0
+    for file in files:
+        if file.format is None:
+            _import_own(db, file.source, _Reading(progress, done, total), tally)
+            done += file.source.size
+    foreign = [file for file in files if file.format is not None]
+    if foreign:
+        _import_foreign(db, foreign, clock, _Reading(progress, done, total), tally, options)
+    return tally.report(file.name for file in files)
 
 
 @dataclass(slots=True)
-class _Reader:
-    """Recognises the format of a file, and reads it into the scratch database."""
+class _Reading:
+    """Reports how much is read of all files together."""
 
-    db: sqlite3.Connection
-    path: Path
-    clock: Clock
     progress: Progress
-    source: str = ""
-    known: int = 0
-    """Messages that were skipped because they were already known."""
-    warning: str | None = None
+    before: int
+    """Bytes of the files that were read already."""
+    total: int
 
-    def fill(self, file: IO[bytes]) -> None:
-        """Read the file into the scratch database. Raises RefusedError."""
-        first = file.readline(_FIRST_BYTES)
-        if first.startswith((MAGIC, _ZIP)):
-            if not self.path.is_file():
-                raise RefusedError("", "it comes from a pipe", "Name the file itself")
-            if first.startswith(MAGIC):
-                self._read_database()
+    def __call__(self, done: int) -> None:
+        self.progress(READING, self.before + done, self.total)
+
+
+# Recognising formats
+
+
+def _recognise(sources: Iterable[SourceFile], clock: Clock, tally: _Tally) -> list[_Recognised]:
+    """Return the files whose format is known; the others are counted, or an error if named."""
+    found: list[_Recognised] = []
+    for source in sources:
+        try:
+            found.append(_recognised(source, clock))
+        except _UnknownError as error:
+            if source.is_named:
+                tally.errors.append((source.name, error))
             else:
-                self._read_exported(zipped(self.path, self._advance))
-            return
-        blank_lines = 0  # harmless before a document
-        first = first.removeprefix(BOM_UTF8)
-        while first.endswith(b"\n") and not first.strip(_SPACE):
-            first, blank_lines = file.readline(_FIRST_BYTES), blank_lines + 1
-        first = first.removeprefix(BOM_UTF8)
-        _refuse_unsupported(first)
-        if _is_document(first):
-            start = b"\n" * blank_lines + first
-            self._read_exported(conversations(start, file, self._advance))
-            return
-        if not first.endswith(b"\n"):
-            first += file.readline(_MAX_LINE_BYTES)
-        self._read_lines(_records(file, first, blank_lines, self._advance))
-
-    def _advance(self, done: int) -> None:
-        self.progress(READING, done, self.path.stat().st_size)
-
-    def _read_lines(self, numbered: _Records) -> None:
-        number, head = next(numbered, (0, None))
-        if head is None:
-            raise RefusedError("", "it is empty", "Name another file")
-        listed = head.get("conversations", [head])
-        if isinstance(listed, list) and any(map(is_conversation, listed)):
-            more = next(numbered, None)
-            if more is not None:
-                why = "a file of conversations must be a single JSON document"
-                raise RefusedError(f"line {more[0]}", why)
-            self._read_exported(listed)
-            return
-        if number > 1:
-            raise _blank_line(1)
-        if head.get("type") == "construct-export":
-            self._read_export(head, numbered)
-            return
-        lines = HandMadeLines(self.db, to_text(self.clock.now()))
-        for line_number, record in chain([(number, head)], numbered):
-            lines.add(line_number, record)
-        # An unfinished query would keep the database locked.
-        with closing(lines.conversations()) as hand_made:
-            self._write("messages", hand_made)
-
-    def _read_export(self, head: dict[str, Any], numbered: _Records) -> None:
-        self.source = "construct"
-        version = head.get("version")
-        if type(version) is not int or version < 1:
-            raise RefusedError("line 1", '"version" must be a whole number')
-        if version > VERSION:
-            why = "it was written by a newer Construct"
-            raise RefusedError("line 1", why, _UPDATE)
-        lines = ExportLines(self.db, version)
-        for number, record in numbered:
-            lines.add(number, record)
-        lines.finish()
-        self.warning = _truncation_warning(head.get("counts"), lines.counts)
-
-    def _read_exported(self, exported: Iterable[Any]) -> None:
-        self._write("conversations", read_conversations(exported))
-
-    def _write(self, source: str, imported: Iterable[ImportedConversation]) -> None:
-        self.source = source
-        writer = ConversationWriter(self.db, to_text(self.clock.now()))
-        for conversation in imported:
-            writer.add(conversation)
-        self.known = writer.known
-
-    def _read_database(self) -> None:
-        """Read an sqlite export: migrate a copy of it, and read that as a JSONL export."""
-        # The copy is a temporary file without a name, so it never outlives this process.
-        with closing(sqlite3.connect("", isolation_level=None)) as copy:
-            try:
-                read_into(self.path, copy)
-                migrate_copy(copy, self.path)
-            except sqlite3.Error as error:
-                why = f"it cannot be read as a database ({shorten(str(error), 80)})"
-                raise RefusedError("", why) from error
-            except DatabaseUnusableError as error:
-                why = _without_name(error, self.path)
-                is_newer = isinstance(error, NewerDatabaseError)
-                advice = _UPDATE if is_newer else "Import an export from Construct"
-                raise RefusedError("", why, advice) from error
-            numbered = _records_in(copy)
-            self._read_export(next(numbered)[1], numbered)
+                tally.left_out[error.left_out] += 1
+        except RefusedError as error:
+            tally.errors.append((source.name, error))
+    with_conversations = {file.source.root for file in found if not file.is_prose}
+    kept = [
+        file
+        for file in found
+        if not file.is_prose or file.source.is_named or file.source.root not in with_conversations
+    ]
+    tally.left_out[_OTHER_FILES] += len(found) - len(kept)
+    return kept
 
 
-def _records_in(copy: sqlite3.Connection) -> _Records:
+class _UnknownError(RefusedError):
+    """Raised for a file that is not worth an error if it was only found in a folder."""
+
+    def __init__(self, error: RefusedError, left_out: str) -> None:
+        super().__init__(error.where, error.why, error.advice)
+        self.left_out = left_out
+        """What the report counts it as."""
+
+
+def _recognised(source: SourceFile, clock: Clock) -> _Recognised:
+    """Return a file with its format. Raises _UnknownError if it is in none that we know."""
+    file = OpenFile(source, clock.zone)
+    if file.shape is Shape.OWN_DATABASE:
+        return _Recognised(source, None, is_prose=False)
+    is_empty = True
+    for sample in file.samples():
+        is_empty = False
+        if isinstance(sample.item, dict) and sample.item.get("type") == "construct-export":
+            return _Recognised(source, None, is_prose=False)
+        for one in FORMATS:
+            if one.looks_like(sample):
+                return _Recognised(source, one, is_prose=file.shape is Shape.TEXT)
+    if is_empty:
+        raise _UnknownError(RefusedError("", "it is empty", "Name another file"), "empty files")
+    raise _UnknownError(unknown_format([source.file_name]), _OTHER_FILES)
+
+
+# Files of other programs
+
+
+def _import_foreign(
+    db: sqlite3.Connection,
+    files: Sequence[_Recognised],
+    clock: Clock,
+    reading: _Reading,
+    tally: _Tally,
+    options: ImportOptions,
+) -> None:
+    with scratch.attached(db):
+        with scratch.filling(db):
+            writer = ForeignWriter(db, options)
+            for file in files:
+                _read_foreign(file, clock, reading, writer, tally)
+                reading.before += file.source.size
+        merged = _store(db, reading.progress, keep_ids=False)
+    tally.added.update(merged.added)
+    tally.known += writer.known + merged.known["message"]
+    tally.left_out.update(writer.left_out)
+    tally.left_out[FORGOTTEN] += merged.left_out["message"]
+    tally.refused.extend(writer.refused)
+
+
+def _read_foreign(
+    file: _Recognised, clock: Clock, reading: _Reading, writer: ForeignWriter, tally: _Tally
+) -> None:
+    """Read one file into the scratch database, as far as it can be read."""
+    assert file.format is not None
+    opened = OpenFile(file.source, clock.zone, reading)
+    try:
+        for found in file.format.conversations(opened):
+            writer.add(found)
+    except RefusedError as error:
+        tally.errors.append((file.source.name, error))
+    tally.refused.extend(opened.refused)
+
+
+# Construct's own exports
+
+
+def _import_own(
+    db: sqlite3.Connection, source: SourceFile, reading: _Reading, tally: _Tally
+) -> None:
+    """Import an export of Construct's, completely or not at all."""
+    try:
+        with scratch.attached(db):
+            with scratch.filling(db):
+                warning = _read_own(db, source, reading)
+            merged = _store(db, reading.progress, keep_ids=True)
+    except RefusedError as error:
+        tally.errors.append((source.name, error))
+        return
+    tally.warning = warning or tally.warning
+    tally.added.update(merged.added)
+    tally.known += merged.known.total()
+    tally.left_out[FORGOTTEN] += merged.left_out.total()
+
+
+def _store(db: sqlite3.Connection, progress: Progress, *, keep_ids: bool) -> Merged:
+    progress(STORING, 0, 0)
+    with transaction(db), search_index.deferred_indexing(db):
+        return merge(db, keep_ids=keep_ids)
+
+
+def _read_own(db: sqlite3.Connection, source: SourceFile, reading: _Reading) -> str | None:
+    """Read an export into the scratch database. Return a warning if it seems to be cut off."""
+    opened = OpenFile(source, advance=reading)
+    if opened.shape is not Shape.OWN_DATABASE:
+        return _read_lines(db, opened.numbered_lines())
+    # The copy is a temporary file without a name, so it never outlives this process.
+    with source.on_disk() as path, closing(sqlite3.connect("", isolation_level=None)) as copy:
+        try:
+            read_into(path, copy)
+            migrate_copy(copy, path)
+        except sqlite3.Error as error:
+            why = f"it cannot be read as a database ({shorten(str(error), 80)})"
+            raise RefusedError("", why) from error
+        except DatabaseUnusableError as error:
+            why = _without_name(error, path)
+            is_newer = isinstance(error, NewerDatabaseError)
+            advice = _UPDATE if is_newer else "Import an export from Construct"
+            raise RefusedError("", why, advice) from error
+        return _read_lines(db, _records_in(copy))
+
+
+def _read_lines(db: sqlite3.Connection, numbered: Lines) -> str | None:
+    number, head = next(numbered)
+    version = head.get("version")
+    if number > 1:
+        raise RefusedError("line 1", "it is blank, and every line must be a JSON object")
+    if type(version) is not int or version < 1:
+        raise RefusedError("line 1", '"version" must be a whole number')
+    if version > VERSION:
+        raise RefusedError("line 1", "it was written by a newer Construct", _UPDATE)
+    if version <= LAST_VERSION:
+        return _read_older_lines(db, version, head, numbered)
+    lines = ExportLines(db, "scratch", KINDS)
+    for line_number, record in numbered:
+        lines.add(line_number, record)
+    lines.finish()
+    return _truncation_warning(head.get("counts"), lines.counts)
+
+
+def _read_older_lines(
+    db: sqlite3.Connection, version: int, head: Mapping[str, Any], numbered: Lines
+) -> str | None:
+    # The copy is a temporary file without a name, so it never outlives this process.
+    with closing(sqlite3.connect("", isolation_level=None)) as copy:
+        lines = read_older_export(copy, version, numbered)
+        _read_lines(db, _records_in(copy))
+    return _truncation_warning(head.get("counts"), lines.counts)
+
+
+def _records_in(copy: sqlite3.Connection) -> Lines:
     try:
         yield from enumerate(records(copy), 1)
     except sqlite3.Error as error:
@@ -247,7 +414,7 @@ def _records_in(copy: sqlite3.Connection) -> _Records:
 
 def _truncation_warning(counts: Any, imported: Counter[str]) -> str | None:
     """Return a warning if a file has fewer lines of some type than its head promises."""
-    for kind in COUNTED if isinstance(counts, dict) else ():
+    for kind in sorted({*COUNTED, *imported}) if isinstance(counts, dict) else ():
         promised = counts.get(kind)
         if isinstance(promised, int) and imported[kind] < promised:
             return (
@@ -261,75 +428,3 @@ def _without_name(error: DatabaseUnusableError, path: Path) -> str:
     """Return an error's first line as a clause in which `it` stands for the file."""
     first_line = str(error).partition("\n")[0].rstrip(".")
     return first_line.replace(f"The database {path}", "it").replace(str(path), "it")
-
-
-def _refuse_unsupported(first: bytes) -> None:
-    for beginning, (why, advice) in _UNSUPPORTED.items():
-        if first.startswith(beginning):
-            raise RefusedError("", why, advice)
-    start = first.strip(_SPACE)
-    if start and not start.startswith((b"{", b"[")):
-        raise unknown_format()
-
-
-def _is_document(first: bytes) -> bool:
-    """Return whether a file is one JSON document rather than lines, by its first line.
-
-    Such a line begins a list, or an object that continues on the next line. A comma after
-    a whole object does not continue it.
-    """
-    start = first.strip(_SPACE)
-    if not start.startswith(b"{"):
-        return start.startswith(b"[")
-    goes_on = first.endswith(b"\n") and start.endswith((b"{", b"[", b","))
-    return goes_on and not _is_json(start[:-1])
-
-
-def _is_json(text: bytes) -> bool:
-    try:
-        json.loads(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _blank_line(number: int) -> RefusedError:
-    return RefusedError(f"line {number}", "it is blank, and every line must be a JSON object")
-
-
-def _records(
-    file: IO[bytes], first: bytes, number: int, progress: Callable[[int], None]
-) -> _Records:
-    """Yield the number and object of each line. Blank lines are allowed only at the end.
-
-    `number` is how many lines were read before `first`.
-    """
-    done, blank = 0, 0
-    line = first
-    while line:
-        number, done = number + 1, done + len(line)
-        if len(line) >= _MAX_LINE_BYTES:
-            raise RefusedError(f"line {number}", f"it is longer than {_MAX_LINE_BYTES >> 20} MB")
-        if not line.strip(_SPACE):
-            blank = blank or number
-        elif blank:
-            raise _blank_line(blank)
-        else:
-            yield number, _record(number, line)
-        if number % 500 == 0:
-            progress(done)
-        line = file.readline(_MAX_LINE_BYTES)
-    progress(done)
-
-
-def _record(number: int, line: bytes) -> dict[str, Any]:
-    try:
-        record = read_json(line.decode())
-    except UnicodeDecodeError:
-        raise RefusedError(f"line {number}", "it is not UTF-8") from None
-    except ValueError as error:
-        why = f"it is not JSON ({shorten(str(error), 80)})"
-        raise RefusedError(f"line {number}", why) from None
-    if not isinstance(record, dict):
-        raise RefusedError(f"line {number}", "it is not a JSON object")
-    return record

@@ -18,10 +18,11 @@ from typing import Any
 from construct.errors import ConstructError
 from construct.store.database import snapshot
 from construct.store.sql import column, scalar
-from construct.store.transfer.format import KINDS, Field, Kind, time
+from construct.store.transfer.checks import time
+from construct.store.transfer.format import KINDS, Field, Kind
 
-VERSION = 2
-COUNTED = ("conversation", "message", "observation", "memory")
+VERSION = 3
+COUNTED = ("conversation", "message", "observation")
 """The types of line whose number the first line gives, so that a truncated file is noticed."""
 
 
@@ -76,6 +77,7 @@ def _rows(db: sqlite3.Connection, kind: Kind) -> Iterator[dict[str, Any]]:
         if field.ref and not field.later and field.default is not None
     ]
     times = [field.key for field in kind.fields if field.key.endswith("_at") and not field.ref]
+    times = [key for key in times if key != "remind_at"]  # on the wall clock, of no time zone
     source = f"{kind.table} AS t WHERE {kind.where} ORDER BY {kind.order}"
     for row in db.execute(f"SELECT {', '.join(columns)} FROM {source}"):
         values = dict(zip(keys, row, strict=True))
@@ -107,12 +109,13 @@ def _without_nul(value: Any) -> Any:
 
 
 def _add_links(db: sqlite3.Connection, record: dict[str, Any]) -> None:
-    record["messages"] = column(
-        db,
-        """SELECT uid FROM observation_messages JOIN messages ON messages.id = message_id
-           WHERE observation_id = ? ORDER BY message_id""",
-        (record["id"],),
-    )
+    for key, direct in (("messages", 1), ("through", 0)):
+        record[key] = column(
+            db,
+            """SELECT uid FROM observation_messages JOIN messages ON messages.id = message_id
+               WHERE observation_id = ? AND direct = ? ORDER BY message_id""",
+            (record["id"], direct),
+        )
     record["sources"] = column(
         db,
         f"""SELECT uid FROM observation_sources JOIN observations ON observations.id = source_id

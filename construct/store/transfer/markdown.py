@@ -1,4 +1,4 @@
-"""The Markdown export, for reading: conversations by date, observations by day, memories.
+"""The Markdown export, for reading: conversations by date, observations by day.
 
 Messages are block quotes, so that a heading or an open code fence in one does not affect
 the rest of the document.
@@ -12,7 +12,7 @@ from itertools import groupby
 from construct.clock import Clock, from_text
 from construct.store.database import snapshot
 from construct.store.messages import messages_of
-from construct.store.records import Conversation, Memory, Observation
+from construct.store.records import Conversation, Observation
 from construct.store.sql import column, scalar, select
 from construct.text import one_line, printable
 from construct.vocabulary import MessageStatus, Priority, Role, Stance
@@ -40,8 +40,6 @@ def export_markdown(db: sqlite3.Connection, write: Callable[[str], object], cloc
                 write(part)
         write("\n# What is remembered\n")
         for part in _remembered(db):
-            write(part)
-        for part in _memories(db, clock):
             write(part)
 
 
@@ -73,18 +71,10 @@ def _remembered(db: sqlite3.Connection) -> Iterator[str]:
             notes = [o.stance] if o.stance != Stance.STATED else []
             notes += [f"for {o.referenced_date}"] if o.referenced_date else []
             notes += ["pinned"] if o.pinned else []
+            notes += ["kept on request"] if o.kept else []
+            notes += [_inline(o.category)] if o.category else []
             notes += ["withheld"] if o.id in withheld else []
             yield f"- {_PRIORITY_MARKS[o.priority]} {_inline(o.content)}{_in_parentheses(notes)}\n"
-
-
-def _memories(db: sqlite3.Connection, clock: Clock) -> Iterator[str]:
-    memories = select(db, Memory, "memories WHERE superseded_at IS NULL ORDER BY created_at, id")
-    if memories:
-        yield "\n# Memories\n\n"
-    for memory in memories:
-        notes = [_inline(memory.category)] if memory.category else []
-        day = _local(memory.created_at, clock, "%Y-%m-%d")
-        yield f"- [{day}] {_inline(memory.content)}{_in_parentheses(notes)}\n"
 
 
 def _in_parentheses(notes: list[str]) -> str:

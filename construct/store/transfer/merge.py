@@ -19,10 +19,10 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 
 from construct.clock import from_text
+from construct.program import in_shell
 from construct.store.conversations import get_watermarks, set_watermark
 from construct.store.dates import FILL_FIRST_DATES
 from construct.store.invariants import violations
-from construct.store.memories import revive_memory, supersede_memory
 from construct.store.messages import LAST, last_time
 from construct.store.sql import ID_LIST, column, exists, json_ids, scalar
 from construct.store.transfer.forgotten import IS_GONE, find_forgotten, forgotten_ids
@@ -31,11 +31,14 @@ from construct.store.transfer.refused import RefusedError
 from construct.store.transfer.scratch import refuse_violations
 from construct.text import shorten
 
-_IMPORT_SEPARATELY = "Import it into a database of its own: `construct --db OTHER import FILE`"
 _OWNED = [kind for kind in KINDS.values() if kind.owner]
 """The types of line without a uid that are imported together with another row."""
 _REFERENCES = {
-    "observation_messages": {"observation_id": "observation", "message_id": "message"},
+    "observation_messages": {
+        "observation_id": "observation",
+        "message_id": "message",
+        "direct": "",
+    },
     "observation_sources": {"observation_id": "observation", "source_id": "observation"},
     **{
         kind.table: {field.column: field.ref for field in kind.fields}
@@ -44,6 +47,14 @@ _REFERENCES = {
     },
 }
 """The columns of each table without uids, with the type of row they refer to, or ""."""
+_MAY_BE_NULL = {
+    field.column
+    for kind in KINDS.values()
+    if not kind.keyed
+    for field in kind.fields
+    if field.ref and field.default is None
+}
+"""Those of the columns that need not refer to a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +81,6 @@ def merge(db: sqlite3.Connection, *, keep_ids: bool) -> Merged:
     for statement in _UPDATE_KNOWN:
         db.execute(statement)
     _merge_aliases(db)
-    _update_memories(db)
     _reactivate_sources(db)
     added = set(column(db, _new("conversations")))
     touched = added | _raise_watermarks(db)
@@ -81,7 +91,7 @@ def merge(db: sqlite3.Connection, *, keep_ids: bool) -> Merged:
     _archive_unobserved(db, touched, newest_before)
     db.execute(f"{FILL_FIRST_DATES} AND id IN ({_new('observations')})")
     _refuse_unread(db)
-    refuse_violations(violations(db, touched), *([_IMPORT_SEPARATELY] if touched - added else []))
+    refuse_violations(violations(db, touched), *([_import_separately()] if touched - added else []))
     counts = db.execute(
         "SELECT kind, is_new, main_id IS NULL, count(*) FROM scratch.id_map GROUP BY 1, 2, 3"
     ).fetchall()
@@ -176,7 +186,7 @@ def _diverged(db: sqlite3.Connection, conversation_id: int) -> RefusedError:
     title = scalar(db, "SELECT title FROM main.conversations WHERE id = ?", (conversation_id,))
     name = f"“{shorten(title, 60)}”" if title else "(no title)"
     why = "it has continued differently here and in the file"
-    return RefusedError(f"conversation {conversation_id} {name}", why, _IMPORT_SEPARATELY)
+    return RefusedError(f"conversation {conversation_id} {name}", why, _import_separately())
 
 
 # Adding new rows
@@ -195,9 +205,10 @@ def _insert(db: sqlite3.Connection) -> Counter[str]:
                 WHERE is_new ORDER BY scratch_id"""
         )
     for table in ("observation_messages", "observation_sources"):
-        _insert_owned(db, table, "observation")
+        _insert_owned(db, table, "observations", "observation_id")
     for kind in _OWNED:
-        _insert_owned(db, kind.table, kind.owner)
+        column_name = kind.owner_column or f"{kind.owner}_id"
+        _insert_owned(db, kind.table, KINDS[kind.owner].table, column_name)
     left_out: Counter[str] = Counter()
     for kind in _OWNED:
         incomplete = f"scratch.{kind.table}_mapped WHERE NOT {_is_complete(kind.table)}"
@@ -205,17 +216,19 @@ def _insert(db: sqlite3.Connection) -> Counter[str]:
     return left_out
 
 
-def _insert_owned(db: sqlite3.Connection, table: str, owner: str) -> None:
+def _insert_owned(db: sqlite3.Connection, table: str, owner: str, owner_column: str) -> None:
+    """Insert the rows of a table that belong to new rows of another table."""
     columns = ", ".join(_REFERENCES[table])
     db.execute(
         f"""INSERT INTO main.{table} ({columns}) SELECT {columns} FROM scratch.{table}_mapped
-            WHERE {_is_complete(table)} AND {owner}_id IN ({_new(KINDS[owner].table)})"""
+            WHERE {_is_complete(table)} AND {owner_column} IN ({_new(owner)})"""
     )
 
 
 def _is_complete(table: str) -> str:
-    """Return the SQL condition that all rows a row refers to exist here."""
-    conditions = [f"{name} IS NOT NULL" for name, kind in _REFERENCES[table].items() if kind]
+    """Return the SQL condition that all rows a row needs to refer to exist here."""
+    needed = {name for name, kind in _REFERENCES[table].items() if kind} - _MAY_BE_NULL
+    conditions = [f"{name} IS NOT NULL" for name in sorted(needed)]
     return f"({' AND '.join(conditions)})"
 
 
@@ -226,7 +239,11 @@ _NEW_OBSERVERS = f"""main.cycles AS y WHERE y.kind = 'observer' AND y.status = '
     AND y.id IN ({_new("cycles")}) AND y.conversation_id NOT IN ({_new("conversations")})"""
 """SQL: the new observer cycles over conversations that are not new."""
 _WITHHELD = (("observations", "observation_id"), ("messages", "message_id"))
-"""The tables with a flag `withheld`, and the column of a forget request that names their rows."""
+"""The tables with a flag `withheld`, and the column of an item that names their rows."""
+_ASKED = """scratch.questions_mapped AS f
+    JOIN main.questions AS h ON h.id = f.id
+    JOIN scratch.question_items_mapped AS item ON item.question_id = f.id"""
+"""SQL: the questions of the file (f) as they are here (h), with what they are about."""
 # SQL: set each count to the larger of the two, the row here (h) and the one in the file (s).
 _LARGER = ", ".join(f"{name} = max(h.{name}, s.{name})" for name in (*COUNTS, "cost_usd"))
 
@@ -259,9 +276,7 @@ _UPDATE_KNOWN = (
     # file. One answered only in the file stops withholding what is not withheld there.
     *(
         f"""UPDATE main.{table} SET withheld = 1 WHERE id IN (
-                SELECT s.id FROM scratch.forget_requests_mapped AS f
-                JOIN scratch.{table}_mapped AS s ON s.id = f.{name}
-                JOIN main.forget_requests AS h ON h.id = f.id
+                SELECT s.id FROM {_ASKED} JOIN scratch.{table}_mapped AS s ON s.id = item.{name}
                 WHERE (f.is_new OR h.answered_at IS NULL)
                 AND f.withheld_at IS NOT NULL AND s.withheld)"""
         for table, name in _WITHHELD
@@ -269,16 +284,21 @@ _UPDATE_KNOWN = (
     *(
         f"""UPDATE main.{table} SET withheld = 0
             WHERE uid NOT IN (SELECT message_uid FROM main.tombstones) AND id IN (
-                SELECT s.id FROM scratch.forget_requests_mapped AS f
-                JOIN scratch.{table}_mapped AS s ON s.id = f.{name}
-                JOIN main.forget_requests AS h ON h.id = f.id
+                SELECT s.id FROM {_ASKED} JOIN scratch.{table}_mapped AS s ON s.id = item.{name}
                 WHERE f.answered_at IS NOT NULL AND h.answered_at IS NULL AND NOT s.withheld)"""
         for table, name in _WITHHELD
     ),
-    """UPDATE main.forget_requests AS h
+    """UPDATE main.questions AS h
        SET withheld_at = ifnull(h.withheld_at, s.withheld_at),
+           asked_at = ifnull(h.asked_at, s.asked_at),
+           answer = iif(h.answered_at IS NULL, s.answer, h.answer),
            answered_at = ifnull(h.answered_at, s.answered_at)
-       FROM scratch.forget_requests_mapped AS s WHERE h.id = s.id""",
+       FROM scratch.questions_mapped AS s WHERE h.id = s.id""",
+    # A flag that a new cycle ended.
+    f"""UPDATE main.observation_flags AS h SET ended_by = s.ended_by
+        FROM scratch.observation_flags_mapped AS s
+        WHERE h.observation_id = s.observation_id AND h.flag = s.flag AND h.set_by = s.set_by
+        AND h.ended_by IS NULL AND s.ended_by IN ({_new("cycles")})""",
     # Only the daily row of private talk can grow; all other usage never changes.
     f"""UPDATE main.usage AS h SET {_LARGER}
         FROM scratch.usage_mapped AS s WHERE h.id = s.id AND NOT s.is_new""",
@@ -299,38 +319,14 @@ def _merge_aliases(db: sqlite3.Connection) -> None:
     db.executemany("UPDATE main.entities SET aliases = ? WHERE id = ?", rows)
 
 
-def _update_memories(db: sqlite3.Connection) -> None:
-    """Supersede known memories as in the file, and revive some new ones.
-
-    A known memory is superseded if its successor is new, or together with its
-    observation. A new memory is revived if its successor was left out.
-    """
-    superseded = f"""SELECT s.id, s.superseded_at, s.superseded_by FROM scratch.memories_mapped AS s
-        CROSS JOIN main.memories AS h USING (id)
-        LEFT JOIN main.observations AS o ON o.id = h.observation_id
-        WHERE NOT s.is_new AND s.superseded_at IS NOT NULL
-        AND (s.superseded_by IN ({_new("memories")})
-             OR s.superseded_by IS NULL AND o.superseded_at = s.superseded_at)"""
-    for memory_id, time, successor in db.execute(superseded).fetchall():
-        supersede_memory(db, memory_id, time, successor)
-    without_successor = """SELECT s.id FROM scratch.memories_mapped AS s
-        JOIN scratch.memories AS m ON m.id = s.scratch_id
-        WHERE s.is_new AND m.superseded_by IS NOT NULL AND s.superseded_by IS NULL"""
-    for memory_id in column(db, without_successor):
-        revive_memory(db, memory_id)
-
-
 def _reactivate_sources(db: sqlite3.Connection) -> None:
     """Make the sources of reflections that were left out active again.
 
     Sources of another reflection that was imported stay superseded. New observations
-    whose superseding cycle was left out become active too. A memory that was superseded
-    together with an observation is revived with it.
+    whose superseding cycle was left out become active too.
     """
-    sources = db.execute(
-        """SELECT o.id, m.id FROM main.observations AS o
-           LEFT JOIN main.memories AS m ON m.observation_id = o.id
-               AND m.superseded_by IS NULL AND m.superseded_at = o.superseded_at
+    db.execute(
+        """UPDATE main.observations AS o SET superseded_at = NULL, superseded_by = NULL
            WHERE o.superseded_at IS NOT NULL AND o.superseded_by IS NULL
            OR (o.id, o.superseded_by) IN (
                SELECT source.id, lost.cycle_id FROM scratch.observations_mapped AS lost
@@ -341,12 +337,7 @@ def _reactivate_sources(db: sqlite3.Connection) -> None:
                SELECT 1 FROM main.observation_sources AS link
                JOIN main.observations AS kept ON kept.id = observation_id
                WHERE link.source_id = o.id AND kept.cycle_id = o.superseded_by)"""
-    ).fetchall()
-    update = "UPDATE main.observations SET superseded_at = NULL, superseded_by = NULL WHERE id = ?"
-    for observation_id, memory_id in sources:
-        db.execute(update, (observation_id,))
-        if memory_id is not None:
-            revive_memory(db, memory_id)
+    )
 
 
 def _raise_watermarks(db: sqlite3.Connection) -> set[int]:
@@ -403,3 +394,7 @@ def _refuse_unread(db: sqlite3.Connection) -> None:
     conversation_id = scalar(db, f"{diverged} LIMIT 1")
     if conversation_id is not None:
         raise _diverged(db, conversation_id)
+
+
+def _import_separately() -> str:
+    return f"Import it into a database of its own: {in_shell('--db OTHER import FILE')}"

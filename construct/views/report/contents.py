@@ -159,7 +159,7 @@ def names(
             subject=subject.name,
             predicate=relation.predicate,
             object=object_.name,
-            since=relation.since(clock),
+            since=relation.since,
             until=relation.until(clock),
         )
         subject.statements[statement] = object_.statements[statement] = None

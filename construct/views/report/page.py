@@ -29,7 +29,7 @@ from construct.views.report.contents import (
     names,
 )
 from construct.views.words import counted, day, money, money_sum, when
-from construct.vocabulary import AgendaState, MemoryOrigin
+from construct.vocabulary import AgendaState
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -59,7 +59,7 @@ def page(report: Report, clock: Clock) -> str:
         standing=standing,
         left=[node for node in roots if node.observation.superseded_at],
         generations=generations(report),
-        kept=[m for m in report.memories if m.origin != MemoryOrigin.OBSERVATION],
+        kept=[o for o in report.observations if o.kept and not o.superseded_at],
         names=names(report.entities, report.relations, clock),
         costs=cost_by_month(report.spent, clock),
     )

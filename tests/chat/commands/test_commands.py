@@ -81,7 +81,7 @@ SHOWN = {
     "/switch sister": "already in it",
     "/rename Family": "is now called Family",
     "/fork Aside": "Forked conversation 1 into",
-    "/remember Rosa sings alto": "Kept as memory:",
+    "/remember Rosa sings alto": "Kept as ",
     "/retry": "You said",
     "/search Rosa": "message:1",
     "/cost": "claude-sonnet-5-5",
@@ -248,14 +248,12 @@ async def test_what_is_kept_by_hand_is_listed(
     async with talking(settings) as dialogue:
         await dialogue.run_line("/remember Zebras are my favourite")
         await dialogue.run_line("/memory zebra")
-        number = capsys.readouterr().out.split("memory:")[1].split(":")[0]
-        assert f"memory:{number} Zebras are my favourite" in await shown(
-            dialogue, "/memory", capsys
-        )
-        assert "kept by you" in await shown(dialogue, f"/why memory:{number}", capsys)
-        await dialogue.run_line(f"/forget memory:{number}")
-        assert f"Add --yes: /forget memory:{number} --yes" in capsys.readouterr().err
-        assert "1 memory" in await shown(dialogue, f"/forget memory:{number} --yes", capsys)
+        number = capsys.readouterr().out.split("Kept as ")[1].split(":")[0]
+        assert f"{number} Zebras are my favourite" in await shown(dialogue, "/memory", capsys)
+        assert "you wrote: Zebras" in await shown(dialogue, f"/why {number}", capsys)
+        await dialogue.run_line(f"/forget {number}")
+        assert f"Add --yes: /forget {number} --yes" in capsys.readouterr().err
+        assert "1 observation" in await shown(dialogue, f"/forget {number} --yes", capsys)
         assert "Zebras" not in await shown(dialogue, "/memory", capsys)
 
 
@@ -331,6 +329,7 @@ async def test_import_brings_in_a_file(
     The same file again adds nothing.
     """
     talk = {"type": "message", "conversation": "Rowing", "role": "user", "content": "We rowed."}
+    talk["created_at"] = "2026-03-01"
     (tmp_path / "talk.jsonl").write_text(json.dumps(talk))
     async with talking(settings) as dialogue:
         said = await shown(dialogue, f"/import {tmp_path / 'talk.jsonl'}", capsys)

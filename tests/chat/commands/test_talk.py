@@ -48,7 +48,7 @@ async def test_a_deleted_conversation_is_gone(
     """
     async with talking(settings) as dialogue:
         said = await shown(dialogue, "/conversations delete 1 --yes", capsys)
-        assert "Deleted conversation 1: 2 messages, 1 observation and 1 memory." in said
+        assert "Deleted conversation 1: 2 messages and 1 observation." in said
         assert "Nothing is remembered" in await shown(dialogue, "/memory", capsys)
         complaints: list[str] = []
         work = dialogue._chat.background

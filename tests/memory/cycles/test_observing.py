@@ -19,11 +19,10 @@ from construct.memory.corrections import edit, pin
 from construct.memory.cycles import archive
 from construct.memory.forgetting import delete_conversation, forget
 from construct.memory.shown.forks import fork
-from construct.store import cycles, forget_requests
+from construct.store import cycles, questions
 from construct.store import observations as rows
 from construct.store.conversations import create_conversation, get_conversation, get_watermarks
 from construct.store.database import open_database
-from construct.store.memories import list_memories
 from construct.store.messages import last_message_id
 from construct.store.records import Observation
 from construct.store.transfer.importing import import_file
@@ -103,7 +102,7 @@ async def test_related_notes_are_known_first(tmp_path: Path, api: FakeApi) -> No
 
 
 async def test_what_is_replaced_stands_until_the_commit(tmp_path: Path, api: FakeApi) -> None:
-    """Then the observer cycle supersedes it, with its memory; undo brings it back."""
+    """Then the observer cycle supersedes it; undo brings it back."""
     async with talking(tmp_path, api, **EAGER) as t:
         await learn(t, api, "I live in Lisbon.", writes(LISBON))
         api.enqueue("observer", observes(MOVED))
@@ -114,7 +113,6 @@ async def test_what_is_replaced_stands_until_the_commit(tmp_path: Path, api: Fak
         assert await states(t) == {LISBON: "superseded", PORTO: "active"}
         old, new = await t.companion.store.call(rows.all_observations)
         assert old.superseded_by == new.cycle_id
-        assert [m.content for m in await t.companion.store.call(list_memories)] == [PORTO]
         (group,) = read_groups(api.of("verifier")[0].body)
         assert (group.kind, [n.text for n in group.notes], group.result.text) == (
             "outdated",
@@ -125,7 +123,6 @@ async def test_what_is_replaced_stands_until_the_commit(tmp_path: Path, api: Fak
         assert "Lisbon" not in shown(api)
         await take_back(t)
         assert (await states(t))[LISBON] == "active"
-        assert [m.content for m in await t.companion.store.call(list_memories)] == [LISBON]
 
 
 def shown(api: FakeApi) -> str:
@@ -412,7 +409,6 @@ async def forgetting(t: Talk, api: FakeApi) -> Observation:
     Return its note.
     """
     (debt,) = await learn(t, api, "I owe Ana a thousand euros.", writes(DEBT))
-    assert [m.content for m in await t.companion.store.call(list_memories)] == [DEBT]
     api.enqueue("observer", observes(forget=["Ana", "M1"]))
     await t.say("Forget the matter with Ana.")
     await t.companion.worker.run_due(t.id)
@@ -431,7 +427,7 @@ async def is_withheld(t: Talk) -> tuple[list[str], list[str]]:
 async def test_what_is_to_be_forgotten_is_withheld_from_the_commit_on(
     tmp_path: Path, api: FakeApi
 ) -> None:
-    """In no request, not recalled, no memory.
+    """In no request, and not recalled.
 
     The message as soon as it has left the window. Undo gives both back.
     """
@@ -455,16 +451,12 @@ async def test_what_is_to_be_forgotten_is_withheld_from_the_commit_on(
         found = await t.companion.store.call(search, "matter with Ana")
         assert DEBT not in [hit.text for hit in found]
         assert not [hit for hit in found if hit.kind == "message" and "Ana" in hit.text]
-        assert await t.companion.store.call(list_memories) == []
         while (await is_withheld(t))[0]:
             await take_back(t)
         assert await is_withheld(t) == ([], [])
-        assert [m.content for m in await t.companion.store.call(list_memories)] == [DEBT]
 
 
-async def test_what_the_user_keeps_after_all_is_a_memory_again(
-    tmp_path: Path, api: FakeApi
-) -> None:
+async def test_what_the_user_keeps_after_all_is_shown_again(tmp_path: Path, api: FakeApi) -> None:
     """They are asked once, with their words.
 
     Kept, it is shown and recalled as before.
@@ -472,16 +464,15 @@ async def test_what_the_user_keeps_after_all_is_a_memory_again(
     async with talking(tmp_path, api, **EAGER) as t:
         await forgetting(t, api)
         call = t.companion.store.call
-        assert await call(forget_requests.unanswered) == []
+        assert await call(questions.unanswered_requests) == []
         await t.companion.worker.run_now(t.id)
-        asked = await call(forget_requests.unanswered)
+        asked = await call(questions.unanswered_requests)
         assert asked[0].words == DEBT
-        await call(forget_requests.restore, asked[0].cycle_id)
-        assert await call(forget_requests.unanswered) == []
+        await call(questions.withdraw, asked[0].question_id)
+        assert await call(questions.unanswered_requests) == []
         await t.companion.worker.run_now(t.id)
         t.check()
         assert await is_withheld(t) == ([], [])
-        assert [m.content for m in await call(list_memories)] == [DEBT]
         await t.say("What do I owe Ana?")
         assert DEBT in shown(api)
 
@@ -497,8 +488,8 @@ async def test_an_observer_that_would_forget_everything_deletes_nothing(
         await t.companion.worker.run_now(t.id)
         t.check()
         assert await states(t) == {LISBON: "active"}
-        asked = await t.companion.store.call(forget_requests.unanswered)
-        await t.companion.store.call(forget_requests.restore, asked[0].cycle_id)
+        asked = await t.companion.store.call(questions.unanswered_requests)
+        await t.companion.store.call(questions.withdraw, asked[0].question_id)
         assert await is_withheld(t) == ([], [])
         assert LISBON in [
             o.content for o in await t.companion.store.call(rows.active_in_scope, None)
@@ -548,9 +539,9 @@ async def test_an_answer_that_only_forgets_is_an_answer(tmp_path: Path, api: Fak
         await learn(t, api, "I live in Lisbon.", writes(LISBON))
         await learn(t, api, "Forget where I live.", forget=["Lisbon"])
         assert len(api.of("observer")) == 2
-        assert await query(
-            t, "SELECT observation_id FROM forget_requests WHERE observation_id"
-        ) == [(1,)]
+        assert await query(t, "SELECT observation_id FROM question_items WHERE observation_id") == [
+            (1,)
+        ]
 
 
 async def in_halves(t: Talk, api: FakeApi, first: str, second: str) -> None:
@@ -570,7 +561,7 @@ async def test_the_second_half_withdraws_what_was_noted_of_the_first(
         await t.companion.worker.run_now(t.id)
         t.check()
         assert await states(t) == {}
-        assert (1,) in await query(t, "SELECT message_id FROM forget_requests")
+        assert (1,) in await query(t, "SELECT message_id FROM question_items")
 
 
 async def test_a_broken_second_half_withdraws_all_the_same(tmp_path: Path, api: FakeApi) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from construct.memory.forgetting import forget
-from construct.store import forget_requests
 from construct.store import observations as rows
+from construct.store import questions
 from construct.store.database import open_database
 from tests.memory.cycles.scripted import (
     condenses,
@@ -280,7 +280,7 @@ async def test_a_note_that_is_to_be_forgotten_meanwhile_is_not_condensed(
 
         def reflector(body: Json) -> Answer:
             with closing(open_database(t.companion.settings.db)) as db:
-                forget_requests.add(db, ana.cycle_id, [ana.id], [])
+                questions.add_forget(db, ana.cycle_id, [ana.id], [], ana.created_at)
             return condenses(JOINED)(body)
 
         api.enqueue("reflector", reflector)

@@ -411,6 +411,7 @@ async def test_every_worker_call_is_booked_by_purpose(tmp_path: Path, api: FakeA
         )
     assert booked == [
         ("chat", len(api.of("chat")), 0, 1),
+        ("graph", len(api.of("graph")), len(api.of("graph")), 1),
         ("observer", len(api.of("observer")), len(api.of("observer")), 1),
         ("reflector", len(api.of("reflector")), len(api.of("reflector")), 1),
         ("verifier", len(api.of("verifier")), len(api.of("verifier")), 1),

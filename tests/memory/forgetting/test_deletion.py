@@ -9,7 +9,6 @@ from construct.memory.shown.forks import fork, inherited_window
 from construct.memory.shown.tool_rounds import dump_rounds
 from construct.store import cycles
 from construct.store.conversations import get_conversation
-from construct.store.memories import list_memories
 from tests.memory.builders import Life, stated
 from tests.memory.forgetting.test_forget import FORGOTTEN, SECRET, held
 
@@ -22,7 +21,7 @@ def test_deleting_a_conversation_deletes_all_that_rests_on_it(life: Life) -> Non
     """
     here, other = life.talk("Xylophones"), life.talk()
     fact, kept = life.learn(here, SECRET), life.learn(other, "User likes marzipan")
-    life.promoted(fact)
+    life.relate(fact)
     (both,) = life.reflect((f"{SECRET}; likes marzipan", [fact, kept]), notes=[SECRET])
     life.exchange(here, "The xylophone again")
     plan = plan_deletion(life.db, here)
@@ -31,7 +30,7 @@ def test_deleting_a_conversation_deletes_all_that_rests_on_it(life: Life) -> Non
         [kept.id],
     )
     found = delete_conversation(life.db, here, life.clock)
-    assert (found.messages, found.observations, found.reactivated, found.memories) == (4, 2, 1, 1)
+    assert (found.messages, found.observations, found.reactivated, found.relations) == (4, 2, 1, 1)
     assert life.active() == ["User likes marzipan"]
     assert held(life, *FORGOTTEN) == []
     assert life.broken() == []
@@ -40,13 +39,14 @@ def test_deleting_a_conversation_deletes_all_that_rests_on_it(life: Life) -> Non
 
 
 def test_what_the_model_kept_or_looked_up_of_it_is_deleted_too(life: Life) -> None:
-    """Memories that the model stored in it go, and tool rounds that quote what goes.
+    """Notes that the model kept of it go, and tool rounds that quote what goes.
 
     What the user kept, and what the model kept or looked up elsewhere, stays.
     """
     elsewhere, here = life.talk(), life.talk()
     said = life.exchange(here, "My boy turned five, he is called Zebulon. Keep that in mind!")
-    rounds = tool_rounds("remember", {"content": "User has a son, Zebulon"}, "Kept as memory:1.")
+    note = "User has a son, Zebulon"
+    rounds = tool_rounds("remember", {"content": note}, f"Kept as 3: {note}")
     life.say(here, "I will.", "assistant", rounds)
     life.exchange(here, "His mother is Xanthippe, by the way")
     life.exchange(here, "Ok", "Ok")
@@ -56,23 +56,20 @@ def test_what_the_model_kept_or_looked_up_of_it_is_deleted_too(life: Life) -> No
         ("The mother of User's son is Xanthippe", [said]),
     )
     life.compact(here)
-    kept = life.remember("User has a son, Zebulon", "assistant")
-    life.remember("User's son has a mother called Xanthippe", "assistant")
-    life.remember("Xanthippe is the mother of User's son", "user")
-    life.remember("User is ok with cats", "assistant")
+    kept = life.remember_for_model(note, said)
+    life.remember_for_model("User's son has a mother called Xanthippe", life.say(elsewhere, "Yes"))
+    life.remember("Xanthippe is the mother of User's son")
     life.say(elsewhere, "Xanthippe is well.", "assistant", tool_rounds("recall", {}, "Xanthippe?"))
     hit = f"observation {son.id}, 2026-03-01: {son.content}"
     life.say(elsewhere, "He is five.", "assistant", tool_rounds("recall", {"query": "boy"}, hit))
-    planned = [m.id for m in plan_deletion(life.db, here).memories if m.observation_id is None]
-    assert planned == [kept]
+    planned = [o.id for o in plan_deletion(life.db, here).observations]
+    assert planned == [son.id, mother.id, kept.id]
     delete_conversation(life.db, here, life.clock)
     assert held(life, "Zebulon") == []
     assert life.db.execute("SELECT count(blocks) FROM messages").fetchone() == (1,)
-    memories = [m.content for m in list_memories(life.db)]
-    assert memories == [
+    assert life.active() == [
         "User's son has a mother called Xanthippe",
         "Xanthippe is the mother of User's son",
-        "User is ok with cats",
     ]
     assert life.state(mother) == "gone"
     assert life.broken() == []

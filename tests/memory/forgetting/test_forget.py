@@ -12,7 +12,7 @@ from construct.memory.forgetting import forget, plan_forget
 from construct.memory.learning.proposals import Extraction
 from construct.memory.shown.view import current_blocks
 from construct.memory.undo import undo
-from construct.store import cycles
+from construct.store import cycles, note_links
 from construct.store.conversations import conversation_summary, get_conversation
 from construct.store.database import open_database
 from construct.store.messages import (
@@ -60,8 +60,9 @@ def test_a_fact_goes_with_its_words_and_leaves_no_byte(life: Life) -> None:
     fact = life.learn(
         here, SECRET, reply="Behind the Wardrobe, the xylophone, understood: 4471902215."
     )
-    life.promoted(fact)
-    life.remember("The xylophone, keep it at 4471902215, that Wardrobe", origin="assistant")
+    life.relate(fact)
+    said = get_message(life.db, note_links.messages_behind(life.db, [fact.id])[0].id)
+    life.remember_for_model("User keeps the xylophone at 4471902215", said)
     other = life.learn(here, "User likes marzipan")
     life.exchange(here, "And now?", "Nothing.")
     life.observe(
@@ -92,8 +93,8 @@ def test_a_fact_goes_with_its_words_and_leaves_no_byte(life: Life) -> None:
     found = forget(life.db, ("observation", fact.id), life.clock, words=True)
 
     assert held(life, *FORGOTTEN) == []
-    assert (found.observations, found.reflections, found.reactivated) == (2, 1, 1)
-    assert (found.memories, found.relations, found.entities) == (2, 2, 4)
+    assert (found.observations, found.reflections, found.reactivated) == (3, 1, 1)
+    assert (found.relations, found.entities) == (1, 1)
     assert (found.messages, found.replies, found.conversations, found.cycles, found.lookups) == (
         2,
         1,
@@ -371,7 +372,6 @@ def test_it_says_what_else_holds_the_same_terms(life: Life) -> None:
     copy = life.learn(here, "So Ana lives in Porto")
     plan = plan_forget(life.db, ("observation", fact.id), words=True)
     assert (plan.marks, plan.elsewhere, plan.alike) == (("ana", "porto"), 2, 1)
-    assert [m.observation_id for m in plan.memories] == [fact.id]
     forget(life.db, ("observation", fact.id), life.clock, words=True)
     assert life.state(copy) == "active"
 
@@ -407,26 +407,22 @@ def test_a_running_observer_of_such_messages_is_abandoned(life: Life) -> None:
     assert life.broken() == []
 
 
-def test_a_memory_without_an_observation_is_forgotten_by_itself(life: Life) -> None:
-    """One that was promoted takes its observation along."""
-    here = life.talk()
+def test_what_was_kept_on_request_is_forgotten_alone(life: Life) -> None:
+    """Others stay, even those that say nearly the same, and are counted.
+
+    So are the messages that name it, for the user's own rests on none.
+    """
+    life.exchange(life.talk(), "The xylophone 4471902215")
     told = life.remember("Xylophone 4471902215")
-    assert forget(life.db, ("memory", told), life.clock, words=True).memories == 1
-    promoted = life.promoted(life.learn(here, SECRET))
-    found = forget(life.db, ("memory", promoted), life.clock, words=True)
-    assert (found.memories, found.observations) == (1, 1)
-    assert held(life, *FORGOTTEN) == []
+    again = life.remember("Behind doors: Xylophone 4471902215")
+    other = life.remember("User likes marzipan")
+    plan = plan_forget(life.db, ("observation", told.id), words=True)
+    assert [o.id for o in plan.observations] == [told.id]
+    assert (plan.messages, plan.elsewhere, plan.alike) == ((), 1, 1)
+    forget(life.db, ("observation", told.id), life.clock, words=True)
+    assert [life.state(o) for o in (told, again, other)] == ["gone", "active", "active"]
     with pytest.raises(NotFoundError):
-        forget(life.db, ("memory", promoted), life.clock, words=True)
-
-
-def test_other_promoted_memories_stay(life: Life) -> None:
-    """Only the observation behind the memory goes."""
-    here = life.talk()
-    fact, other = life.learn(here, SECRET), life.learn(here, "User likes marzipan")
-    plan = plan_forget(life.db, ("memory", life.promoted(fact)), words=True)
-    assert [o.id for o in plan.observations] == [fact.id]
-    assert life.state(other) == "active"
+        forget(life.db, ("observation", told.id), life.clock, words=True)
 
 
 def test_a_reflections_own_words_are_not_searched_for(life: Life) -> None:
@@ -447,33 +443,17 @@ def test_what_replaced_it_stays_when_it_took_no_name_from_it(life: Life) -> None
     assert (life.state(old), life.state(new)) == ("gone", "active")
 
 
-def test_a_memory_takes_along_those_that_say_the_same(life: Life) -> None:
-    """Each was kept by hand, and other messages that name it are counted."""
-    life.exchange(life.talk(), "The xylophone 4471902215")
-    told = life.remember("Xylophone 4471902215")
-    again = life.remember("Behind doors: Xylophone 4471902215", origin="assistant")
-    life.remember("User likes marzipan")
-    plan = plan_forget(life.db, ("memory", told), words=True)
-    assert [m.id for m in plan.memories] == [told, again]
-    assert ("4471902215" in plan.marks, plan.elsewhere) == (True, 1)
-
-
-def test_a_message_of_one_word_takes_only_a_memory_that_says_just_that(life: Life) -> None:
-    """It is in many others, which were kept for something else."""
-    said = life.say(life.talk(), "Tea.")
-    life.remember("I drink tea in the morning")
-    same = life.remember("tea")
-    plan = plan_forget(life.db, ("message", said.id), words=True)
-    assert [m.id for m in plan.memories] == [same]
-
-
-def test_a_fact_of_one_word_takes_what_states_it(life: Life) -> None:
-    """It is a whole statement, unlike the word in a message."""
+def test_what_the_model_kept_goes_with_its_message(life: Life) -> None:
+    """It rests on what the user said then; their own note of it stays."""
     here = life.talk()
-    fact = life.learn(here, "User is pregnant")
-    more = life.remember("User is pregnant and due in May")
-    plan = plan_forget(life.db, ("observation", fact.id), words=True)
-    assert more in [m.id for m in plan.memories]
+    said = life.exchange(here, SECRET)
+    kept = life.remember_for_model("The xylophone is hidden", said)
+    mine = life.remember("Tune the xylophone")
+    plan = plan_forget(life.db, ("message", said.id), words=True)
+    assert [o.id for o in plan.observations] == [kept.id]
+    forget(life.db, ("message", said.id), life.clock, words=True)
+    assert (life.state(kept), life.state(mine)) == ("gone", "active")
+    assert life.broken() == []
 
 
 def test_a_message_of_which_nothing_was_noted_is_forgotten_by_its_own_id(life: Life) -> None:

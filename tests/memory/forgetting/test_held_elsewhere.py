@@ -180,12 +180,12 @@ def test_a_line_shows_the_item_at_its_beginning() -> None:
     """The words must be its own: in a reply that was imported an id means another item."""
     found = rounds(
         "observation 31, 2026-03-01: No",
-        "memory 3, 2026-03-01: No",
+        "observation 3, 2026-03-01: No",
         "observation 3, 2026: Maybe",
         "- 3, 2026-03-01, observation, stated: No",
         '- message:3, 2026-03-01 09:00, user: "No"',
     )
-    gone: dict[Reference, str] = {("observation", 3): "No", ("memory", 3): "No"}
+    gone: dict[Reference, str] = {("observation", 3): "No"}
     assert replies_quoting(found, gone, []) == replies_revealing(found, gone, [], []) == [2, 4]
     said: dict[Reference, str] = {("message", 3): "No"}
     assert replies_quoting(found, said, []) == [5]

@@ -10,10 +10,10 @@ import pytest
 from construct.memory import forgetting
 from construct.memory.corrections import edit, pin
 from construct.memory.forgetting import delete_conversation
-from construct.memory.provenance import trace_observation
+from construct.memory.trace import trace_observation
 from construct.memory.undo import undo
 from construct.operations.memory import observations_in_scope
-from construct.store import forget_requests
+from construct.store import questions
 from construct.store.database import transaction
 from construct.store.observations import active_in_scope
 from construct.store.records import Observation
@@ -123,9 +123,10 @@ def test_it_stays_withheld_without_the_conversation_that_asked(life: Life) -> No
     life.observe(here, forget_observations=(other.id,))
     delete_conversation(life.db, here, life.clock)
     assert life.read(note).withheld
-    assert forget_requests.not_yet_withheld(life.db) == frozenset()
+    assert questions.not_yet_withheld(life.db) == frozenset()
+    (asked,) = questions.unanswered_requests(life.db)
     with transaction(life.db):
-        forget_requests.restore(life.db, None)
+        questions.withdraw(life.db, asked.question_id)
     assert not life.read(note).withheld
 
 
@@ -135,7 +136,7 @@ def test_what_a_reflection_was_made_of_is_withheld_with_it(life: Life) -> None:
     peanuts, chess = life.learn(here, PEANUTS), life.learn(here, CHESS)
     (both,) = life.reflect((f"{PEANUTS} and plays chess with Otto", [peanuts, chess]))
     ask_to_forget(life, here, both)
-    assert [r.words for r in forget_requests.unanswered(life.db)] == [both.content]
+    assert [r.words for r in questions.unanswered_requests(life.db)] == [both.content]
     forgetting.forget(life.db, ("observation", chess.id), life.clock, words=True)
     assert "peanuts" not in " ".join(life.active())
 
@@ -149,7 +150,7 @@ def test_a_reflection_made_meanwhile_is_withheld_too(life: Life) -> None:
     life.observe(here, forget_observations=(peanuts.id,))
     life.compact(here)
     assert life.active() == []
-    assert [r.observation_id for r in forget_requests.unanswered(life.db)] == [peanuts.id]
+    assert [r.observation_id for r in questions.unanswered_requests(life.db)] == [peanuts.id]
     forgetting.forget(life.db, ("observation", peanuts.id), life.clock, words=True)
     assert life.active() == [CHESS]
     assert recalled(life, "chess Otto")
@@ -188,11 +189,28 @@ def test_the_answer_is_for_what_was_asked(life: Life) -> None:
     here = life.talk()
     peanuts, chess = life.learn(here, PEANUTS), life.learn(here, CHESS)
     ask_to_forget(life, here, peanuts)
-    asked = forget_requests.unanswered(life.db)
+    asked = questions.unanswered_requests(life.db)
     ask_to_forget(life, here, chess)
     with transaction(life.db):
-        forget_requests.restore(life.db, asked[0].cycle_id)
+        questions.withdraw(life.db, asked[0].question_id)
     assert (life.read(peanuts).withheld, life.read(chess).withheld) == (0, 1)
+
+
+def test_what_was_answered_stays_withheld_and_is_not_asked_again(life: Life) -> None:
+    """Undo gives it back, and what is forgotten leaves no question behind."""
+    here = life.talk()
+    peanuts, chess = life.learn(here, PEANUTS), life.learn(here, CHESS)
+    ask_to_forget(life, here, peanuts)
+    (asked,) = questions.unanswered_requests(life.db)
+    questions.answer(life.db, asked.question_id, "withheld", life.tick())
+    assert questions.unanswered_requests(life.db) == []
+    assert life.active() == [CHESS]
+    assert undo(life.db, life.clock).given_back == (PEANUTS,)
+    assert life.active() == [PEANUTS, CHESS]
+    assert life.count("questions") == life.count("question_items") == 0
+    ask_to_forget(life, here, chess)
+    forgetting.forget(life.db, ("observation", chess.id), life.clock, words=True)
+    assert life.count("questions") == life.count("question_items") == 0
 
 
 def test_a_name_goes_with_the_note_it_was_borrowed_from(life: Life) -> None:

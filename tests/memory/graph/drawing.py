@@ -7,11 +7,11 @@ from typing import Any
 
 from construct.clock import Clock, from_text
 from construct.llm.types import Usage, WorkReply, WorkRequest
-from construct.memory.cycles.drawing import GraphBatch, GraphJob
+from construct.memory.cycles.graphing import GraphBatch, GraphJob
 from construct.memory.cycles.runner import RunningCycle
 from construct.memory.graph.answers import GraphProposal
+from construct.memory.keeping import keep_for_user
 from construct.memory.learning.asking import Account
-from construct.memory.promotion import remember
 from construct.store import cycles
 from construct.store.database import transaction
 from tests.support.database import new_database
@@ -47,7 +47,7 @@ class ScriptedModel:
 
 
 class Graph:
-    """A database with memories and the graph drawn from them."""
+    """A database with notes and the graph drawn from them."""
 
     def __init__(self, folder: Path) -> None:
         self.db: sqlite3.Connection = new_database(folder / "construct.db")
@@ -55,12 +55,12 @@ class Graph:
         self.requests: list[WorkRequest] = []
 
     def keep(self, *texts: str) -> list[int]:
-        """Store memories and return their ids."""
+        """Keep notes of the user's own and return their ids."""
         with transaction(self.db):
-            return [remember(self.db, text, None, "user", CLOCK).id for text in texts]
+            return [keep_for_user(self.db, text, None, CLOCK).id for text in texts]
 
     async def draw(self, text: str, *texts: str, again: str | None = None) -> list[int]:
-        """Store memories and run a cycle that gets `text`, then `again`, as answers."""
+        """Keep notes and run a cycle that gets `text`, then `again`, as answers."""
         ids = self.keep(*texts)
         model: Any = ScriptedModel(text, again or text)
         cycle = self.begin(model)

@@ -59,13 +59,13 @@ def test_loose_forms_are_read() -> None:
     assert triples(read_answer(text, TEXTS)) == [("Ana", "lives in", "Porto", "P1")]
 
 
-def test_of_several_memories_the_first_that_names_both_counts() -> None:
+def test_of_several_notes_the_first_that_names_both_counts() -> None:
     """Anchors that were not sent are passed over."""
     found = read_answer(answer("Acme | based in | Berlin | P9 P2 P3"), TEXTS)
     assert triples(found) == [("Acme", "based in", "Berlin", "P3")]
 
 
-def test_a_relation_that_two_memories_state_belongs_to_both() -> None:
+def test_a_relation_that_two_notes_state_belongs_to_both() -> None:
     """It still stands when one of them is superseded."""
     texts = {"P1": "Ana lives in Porto", "P2": "Ana lives in Porto with Rui"}
     lines = [f"Ana | lives in | Porto | {anchor}" for anchor in ("P1", "P2", "P1")]
@@ -101,7 +101,7 @@ def test_an_empty_section_is_an_answer() -> None:
 
 
 def test_an_answer_that_broke_off_covers_what_it_named() -> None:
-    """Its whole lines count, and the memories behind them are not read yet."""
+    """Its whole lines count, and the notes behind them are not read yet."""
     found = read_answer(
         "<relations>\nAna | lives in | Porto | P1\nAna | works at | Acme | P2\nAcme | based", TEXTS
     )
@@ -118,7 +118,7 @@ def test_unreadable_and_refused_lines_are_noted() -> None:
     assert triples(found) == [("Ana", "lives in", "Porto", "P1")]
     assert found.notes == (
         "refused “Ana lives in Berlin”: "
-        "the memory does not name both entities, or this is not a relation",
+        "the note does not name both entities, or this is not a relation",
         "lines that could not be read: 1",
     )
 
@@ -182,7 +182,7 @@ def test_names_come_out_as_they_were_typed() -> None:
 
 @given(st.text(alphabet="AnaPorto |P123,\n<>/-\\¹İ", max_size=80))
 def test_anything_can_be_read(lines: str) -> None:
-    """Whatever stands in the sections, relations come from memories that were sent."""
+    """Whatever stands in the sections, relations come from notes that were sent."""
     for text in (answer(lines, entities=(lines,)), lines):
         try:
             found = read_answer(text, TEXTS)

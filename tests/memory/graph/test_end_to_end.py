@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from construct.memory.promotion import remember
+from construct.memory.keeping import keep_for_user
 from construct.store import graph as rows
 from construct.store.database import transaction
 from tests.memory.cycles.scripted import query
@@ -23,11 +23,11 @@ FAULTS = {
 
 
 async def keep(t: Talk, text: str) -> None:
-    """Store a memory by hand."""
+    """Keep a note by hand."""
 
     def store(db: sqlite3.Connection) -> None:
         with transaction(db):
-            remember(db, text, None, "user", CLOCK)
+            keep_for_user(db, text, None, CLOCK)
 
     await t.companion.store.call(store)
 
@@ -40,12 +40,10 @@ async def drawn(t: Talk) -> list[str]:
     ]
 
 
-async def test_promoted_memories_are_drawn_and_the_call_is_booked(
-    tmp_path: Path, api: FakeApi
-) -> None:
-    """All promoted memories are read in one call, and none twice.
+async def test_notes_are_drawn_and_the_call_is_booked(tmp_path: Path, api: FakeApi) -> None:
+    """All notes are read in one call, and none twice.
 
-    The call comes when the talk is left or with many memories.
+    The call comes when the talk is left or with many notes.
     """
     api.reflector = adversarial.silent
     async with talking(tmp_path, api, **LOW) as t:
@@ -63,10 +61,10 @@ async def test_promoted_memories_are_drawn_and_the_call_is_booked(
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
-async def test_a_graph_that_fails_is_drawn_with_the_next_memory(
+async def test_a_graph_that_fails_is_drawn_with_the_next_note(
     tmp_path: Path, api: FakeApi, fault: faults.Fault
 ) -> None:
-    """It stops nothing, and is not tried again for the same memories."""
+    """It stops nothing, and is not tried again for the same notes."""
     api.fail("graph", fault, times=None)
     async with talking(tmp_path, api) as t:
         await keep(t, "User visits the Gulbenkian")
@@ -91,7 +89,7 @@ async def test_a_graph_that_fails_is_drawn_with_the_next_memory(
 async def test_without_a_worker_model_no_graph_is_drawn(
     tmp_path: Path, api: FakeApi, setting: dict[str, str]
 ) -> None:
-    """Neither by the extractive worker nor past the day's limit; the memories wait."""
+    """Neither by the extractive worker nor past the day's limit; the notes wait."""
     async with talking(tmp_path, api, **setting) as t:
         await keep(t, "User visits the Gulbenkian")
         await t.companion.worker.run_now(t.id)

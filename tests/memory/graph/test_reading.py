@@ -3,7 +3,7 @@
 import pytest
 
 from construct.errors import NotFoundError
-from construct.memory.graph.reading import Tree, entities_in, neighbours, related_memories
+from construct.memory.graph.reading import Tree, entities_in, neighbours, related_notes
 from tests.memory.graph.drawing import CLOCK, Graph, answer
 
 FAMILY = answer(
@@ -25,9 +25,9 @@ FAMILY_TEXTS = (
 async def test_a_query_reaches_what_stands_one_or_two_relations_away(graph: Graph) -> None:
     """Nearest first; the way does not lead on through the user."""
     sister, work, berlin, _, _ = await graph.draw(FAMILY, *FAMILY_TEXTS)
-    assert related_memories(graph.db, "Where does ana's boss sit?") == [work, sister, berlin]
-    assert related_memories(graph.db, "Who is my yacht's captain?") == []
-    assert related_memories(graph.db, "") == []
+    assert related_notes(graph.db, "Where does ana's boss sit?") == [work, sister, berlin]
+    assert related_notes(graph.db, "Who is my yacht's captain?") == []
+    assert related_notes(graph.db, "") == []
 
 
 async def test_entities_are_found_by_whole_names(graph: Graph) -> None:
@@ -52,7 +52,7 @@ async def test_entities_are_found_by_whole_names(graph: Graph) -> None:
 
 
 async def test_the_tree_of_a_name(graph: Graph) -> None:
-    """Each relation once, seen from where it is related_memories, with its day."""
+    """Each relation once, seen from where it is asked for, with its day."""
     await graph.draw(FAMILY, *FAMILY_TEXTS)
 
     def lines(tree: Tree, depth: int = 0) -> list[str]:

@@ -102,6 +102,178 @@ def test_left_out(content: str) -> None:
     assert observations(content) == ()
 
 
+ANOTHER_VOICE = {
+    "letters": [
+        "Subject: Your lease\n\nI have diabetes and live in Rome.",
+        "Dear Ms Silva,\n\nI moved to Oslo on 5 May.\n\nKind regards,\nTom",
+        "Hi Ana,\nI have diabetes.\nBest,\nTom",
+        "Liebe Anna,\nich wohne jetzt in Graz.\n\nViele Grüße\nTom",
+        "Chère Anne,\nJ'habite à Lyon depuis 2019.\nCordialement,\nPaul",
+        "Уважаемый Иван,\nя живу в Москве с 2019.\nС уважением,\nАнна",
+        "On Mon, 2 Nov 2026 at 09:12, Ana wrote:\nI quit my job at Siemens.",
+        "件名：引っ越し\n私は東京に住んでいます。",
+    ],
+    "role-play": [
+        "I'm Captain Redbeard, terror of the seas, and I lost my leg in 1702.",
+        "Let's role-play: I'm Ana and I have two sons.",
+        "You are a doctor. I am a patient named Bob with diabetes.",
+        "Pretend I am the mayor of Oslo.\nI live in a castle.",
+        "Rollenspiel: Ich bin Ritter Kunibert und wohne in Graz.",
+        "Jogo de papéis: eu sou o rei Afonso e moro em Lisboa.",
+        "Jeu de rôle : je suis le roi Louis et j'habite à Versailles.",
+        "角色扮演：我是王子，我住在城堡。",
+    ],
+    "to work on": [
+        "Translate: I have diabetes",
+        "Can you translate this into French? I live in Rome and my son is 5.",
+        "I have diabetes.\n\nTranslate this into Spanish",
+        "Fix the grammar: I has two son in Rome",
+        "Kannst du das übersetzen: Ich wohne in Graz",
+        "Traduz para inglês: moro em Lisboa há 7 anos",
+        "Traduis : j'habite à Lyon depuis 2019",
+        "Переведи: я живу в Москве",
+        "翻译：我住在上海",
+        "Çevir: Ben 47 yaşındayım",
+    ],
+    "code": [
+        'const name = "Anna";\nconst age = 47;',
+        "def f(x):\n    # I live in Rome since 2019\n    return x",
+        "SELECT * FROM users WHERE name = 'Anna';",
+        "2026-11-02 10:00:01 ERROR my server Anna failed",
+        'print("I live in Rome")',
+        "<p>I live in Rome</p>",
+    ],
+    "chat logs": [
+        "Ana: I'm pregnant!\nBen: wow, when?",
+        "[02.11.26, 10:15] Ana: Ich bin schwanger",
+        "02/11/2026, 10:15 - Ana: I moved to Oslo\n02/11/2026, 10:16 - Ben: ok",
+        "Ana: moro em Lisboa\nRui: eu também",
+        "Anna: wyjeżdżam jutro o 9\nBen: okej\nAnna: dobrze",
+        "<ana> I have 3 cats",
+    ],
+    "quotations": [
+        '"I have diabetes," she said.',
+        "“I live in Rome. I have two sons.” (Ferrante)",
+        "She wrote:\nI am pregnant and live in Rome",
+        'My doctor wrote: "I am moving to Oslo. Call me on Friday."',
+        "„Ich wohne in Graz. Ich habe zwei Söhne.“",
+        "« J'habite à Lyon depuis 2019. »",
+        "「私は東京に住んでいます。」",
+    ],
+    "drafts": [
+        "Draft: I hereby quit my job at Siemens on 5 May.",
+        "Here is my draft of the letter:\nI have worked at Siemens since 2019.",
+        "Write a story: I am a nurse in Rome",
+        "Schreib einen Brief: Ich kündige zum 31.12.2026",
+        "Borrador: dejo mi trabajo el 31.12.2026",
+        "Черновик: я увольняюсь 31.12.2026",
+    ],
+    "unknown languages, without number or date": [
+        "Asun Turussa vaimoni Liisan kanssa.",
+        "Mieszkam z mężem Bartkiem.",
+        "Bor i Lund med Anna.",
+        "Annemle Ankara'da yaşıyorum.",
+        "Lucia și Matei locuiesc acum în Cluj.",
+    ],
+}
+
+
+@pytest.mark.parametrize("content", [text for texts in ANOTHER_VOICE.values() for text in texts])
+def test_another_voice(content: str) -> None:
+    """What somebody else says, or the user as somebody else, is no fact about the user."""
+    assert observations(content) == ()
+
+
+def test_a_role_play_goes_on() -> None:
+    """What is said after its beginning is not the user's own, but what was said before is."""
+    said = ("I moved to Porto.", "Let's role-play: you are my boss.", "I quit my job at Siemens.")
+    assert [o.content for o in observations(*said)] == ["I moved to Porto."]
+
+
+@pytest.mark.parametrize(
+    ("content", "kept"),
+    [
+        ("I moved to Porto. Explain how the tram works.", ["I moved to Porto."]),
+        ("I moved to Porto.\n\nAna: I'm pregnant!\nBen: wow, when?", ["I moved to Porto."]),
+        ("I live in Graz.\n\nDear tenant,\nI sold my house.", ["I live in Graz."]),
+        ("Note: I moved to Porto", ["Note: I moved to Porto"]),
+        ("Big news: I got the job at Siemens", ["Big news: I got the job at Siemens"]),
+        ("Doctor: Dr Maes\nDentist: Tuesday 9:30", ["Doctor: Dr Maes", "Dentist: Tuesday 9:30"]),
+        ("Dentist 10:30\nI hate drills.", ["Dentist 10:30", "I hate drills."]),
+        ('I told Ana "I hate drills".', ['I told Ana "I hate drills".']),
+        ("Minulla on 2 koiraa.", ["Minulla on 2 koiraa."]),
+        ("Dentysta 5.11.2026", ["Dentysta 5.11.2026"]),
+        ("मेरे 2 बेटे हैं।", ["मेरे 2 बेटे हैं।"]),
+    ],
+)
+def test_the_users_own_words_beside_others(content: str, kept: list[str]) -> None:
+    """Text of others takes nothing from the user's own words before it."""
+    assert [o.content for o in observations(content)] == kept
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Where does Ana live",
+        "Wann ist mein Termin bei Dr. Maes",
+        "Quando é a minha consulta com o Dr. Moura",
+        "Où habite ma sœur Anne",
+        "cuándo es mi cita con Ana",
+        "dove abita mia sorella Anna",
+        "Waar woont mijn zus Anna",
+        "Когда мой визит к Ольге",
+        "我妹妹住在哪里？",
+        "أين يعيش أخي 2؟",
+    ],
+)
+def test_questions_are_asked(content: str) -> None:
+    """With or without a question mark."""
+    assert [o.stance for o in observations(content)] == ["asked"]
+
+
+@pytest.mark.parametrize(
+    ("content", "day"),
+    [
+        ("I see the dentist a week on Tuesday at 10.", "2026-11-10"),
+        ("Ana's party is a fortnight on Friday.", "2026-11-20"),
+        ("I fly to Oslo tomorrow week.", "2026-11-10"),
+        ("I will meet Bob Tuesday week.", "2026-11-10"),
+        ("I will meet Bob a week from Tuesday.", "2026-11-10"),
+        ("I will see Bob two weeks on Monday.", "2026-11-23"),
+        ("I see the dentist on Tuesday 3 November.", "2026-11-03"),
+        ("Der Zahnarzt ist am Dienstag, 3. November.", "2026-11-03"),
+        ("Don't forget: I see the dentist tomorrow at 10.", "2026-11-03"),
+        ("I can't wait to see Ana tomorrow.", "2026-11-03"),
+        ("I am off to Rome tomorrow.", "2026-11-03"),
+        ("I will meet Bob on the Tuesday after next.", None),
+        ("I will meet Bob Tuesday in two weeks.", None),
+        ("My trip to Rome tomorrow is off.", None),
+        ("I'm not seeing the dentist tomorrow.", None),
+        ("I was going to see Ana tomorrow.", None),
+        ("My party with Ana on Friday has been called off.", None),
+        ("I have a trip to Rome tomorrow. It's cancelled.", None),
+        ("Der Zahnarzt am 5.11.2026 fällt aus.", None),
+        ("A viagem a Roma de 5.11.2026 foi cancelada.", None),
+        ("Le rendez-vous du 5.11.2026 avec Anne est annulé.", None),
+        ("Wizyta 5.11.2026 została odwołana.", None),
+        ("Поездка 5.11.2026 отменена.", None),
+        ("出張 2026年11月5日 は中止です。", None),
+        ("I see Ana on Wednesday 3 November.", None),
+        ("I see Ana on 3 November (Wednesday).", None),
+        ("Ich treffe Ana am Mittwoch, 3. November.", None),
+        ("Vejo a Ana na quarta-feira, 3.11.2026.", None),
+        ("Jag träffar Ana onsdag 3 november.", None),
+        ("Widzę się z Aną w środę 3.11.2026.", None),
+        ("I'm meeting Ana on Tuesday or Wednesday.", None),
+    ],
+)
+def test_days_ahead(content: str, day: str | None) -> None:
+    """Said on Monday 2 November: a day that is not certain is none."""
+    monday = datetime(2026, 11, 2, 10, tzinfo=UTC)
+    (found, *_) = extract([message(content, at=monday)], CLOCK).observations
+    assert (found.referenced_date, found.observation_date) == (day, "2026-11-02")
+
+
 @pytest.mark.parametrize(
     ("content", "kept"),
     [

@@ -20,16 +20,12 @@ def lived(life: Life) -> Life:
 def test_a_rare_word_is_counted(lived: Life) -> None:
     """All messages with a rare word are known.
 
-    If it was never said, the memories that have it are known.
+    If it was never said, the notes that have it are known.
     """
     lived.remember("User's elm grows by a yew")
     found = document_frequency(lived.db, ["elm", "yew", "ash"])
     assert found.counts == {"elm": 2, "yew": 1, "ash": 0}
-    assert newest_with(lived.db, "elm", found) == {
-        "message": [6, 2],
-        "observation": [],
-        "memory": [1],
-    }
+    assert newest_with(lived.db, "elm", found) == {"message": [6, 2], "observation": [1]}
 
 
 def test_how_common_a_word_is_is_told_by_its_newest_messages(lived: Life) -> None:

@@ -33,40 +33,22 @@ def test_filters_narrow_what_is_found(life: Life) -> None:
 
     assert found(descent=((there, LAST),)) == {second.id}
     assert found(role="assistant") == {first.id + 1}
-    assert found(kind="memory") == found(kind="observation") == set()
+    assert found(kind="observation") == set()
     assert found(since=day) == found(since=day, until=day) == {second.id}
     assert found(until=day - timedelta(1)) == {first.id, first.id + 1}
     assert found(since=date.max) == found(until=date.min) == set()
     assert found(since=date.min, until=date.max) == {first.id, first.id + 1, second.id}
 
 
-def test_a_memory_is_of_the_conversation_of_its_observation(life: Life) -> None:
-    """A promoted memory is found under its conversation alone.
-
-    One that was typed is found under every conversation.
-    """
+def test_what_was_kept_on_request_is_of_every_conversation(life: Life) -> None:
+    """By the user or by the model; what was observed is of its own conversation alone."""
     here, there = life.talk(), life.talk()
     observed = life.learn(here, "I play the bassoon in an orchestra")
-    promoted = life.promoted(observed)
     typed = life.remember("The bassoon is in the attic")
-    found = keys(search(life.db, "bassoon", Filters(descent=((here, LAST),), kind="memory")))
-    assert {("memory", promoted), ("memory", typed)} <= set(found)
-    assert keys(search(life.db, "bassoon", Filters(descent=((there, LAST),), kind="memory"))) == [
-        ("memory", typed)
-    ]
-
-
-def test_a_promoted_memory_is_of_the_day_of_its_observation(life: Life) -> None:
-    """An imported history is promoted in one day, but was not said on that day."""
-    here = life.talk()
-    observed = life.learn(here, "I play the bassoon in an orchestra")
-    said_on = life.clock.today()
-    life.pass_days(400)
-    promoted = life.promoted(observed)
-    [hit] = search(life.db, "bassoon", Filters(kind="memory", until=said_on, zone=ZONE))
-    assert (hit.id, hit.date) == (promoted, said_on.isoformat())
-    later = Filters(kind="memory", since=said_on + timedelta(1), zone=ZONE)
-    assert search(life.db, "bassoon", later) == []
+    kept = life.remember_for_model("The bassoon is rented", life.say(here, "It is rented"))
+    for talk, found in ((here, {observed.id, typed.id, kept.id}), (there, {typed.id, kept.id})):
+        filters = Filters(descent=((talk, LAST),), kind="observation")
+        assert {hit.id for hit in search(life.db, "bassoon", filters)} == found
 
 
 def test_a_fork_is_searched_with_what_it_goes_on_from(life: Life) -> None:

@@ -45,19 +45,19 @@ def held(life: Life) -> set[tuple[str, int]]:
 
 
 def test_what_says_the_same_in_other_words_is_found(life: Life, meaning: Meaning) -> None:
-    """A message, an observation and a memory that share no word with the query.
+    """An observation and a note kept by hand that share no word with the query.
 
     Nothing of it without vectors.
     """
     here = life.talk()
     observed = life.learn(here, "My vessel is green")
-    memory = life.remember("A ship named Gaivota")
+    kept = life.remember("A ship named Gaivota")
     life.learn(here, "The puppy chews slippers")
     assert search(life.db, "boat", meaning=meaning) == []
     index(life, meaning)
     hits = search(life.db, "boat", meaning=meaning)
     found = [(hit.kind, hit.id) for hit in hits if hit.match == "direct"]
-    assert {("observation", observed.id), ("memory", memory)} <= set(found)
+    assert {("observation", observed.id), ("observation", kept.id)} <= set(found)
     assert "puppy" not in " ".join(hit.text for hit in hits[: len(found)])
     assert search(life.db, "boat") == []
 
@@ -145,7 +145,7 @@ def test_filters_hold_for_meaning_too(life: Life, meaning: Meaning) -> None:
 
 @pytest.mark.parametrize("words", [True, False])
 def test_forgetting_takes_the_vectors_along(life: Life, meaning: Meaning, words: bool) -> None:
-    """Of the observation, its memory, its message and the reply.
+    """Of the observation, its message and the reply.
 
     A vector made meanwhile is not stored.
     """

@@ -64,13 +64,12 @@ def test_the_answer_is_found_by_the_words_of_the_question_before_it(life: Life) 
 
 
 def test_all_kinds_stand_in_one_ranking(life: Life) -> None:
-    """Messages, observations and memories are ranked in one list."""
+    """Messages and observations are ranked in one list."""
     here = life.talk()
     observed = life.learn(here, "I keep eleven bees named after composers")
-    life.remember("Keeps bees named after composers in Vouzela")
     small_talk(life, here)
     hits = search(life.db, "bees named after composers")
-    assert {hit.kind for hit in hits} == {"message", "observation", "memory"}
+    assert {hit.kind for hit in hits} == {"message", "observation"}
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     (seen,) = [hit for hit in hits if hit.kind == "observation"]
     assert (seen.id, seen.generation, seen.priority, seen.stance, seen.state) == (
@@ -146,8 +145,8 @@ def test_scripts_without_spaces_are_searched_by_pieces(life: Life, said: str, as
     here = life.talk()
     small_talk(life, here)
     life.say(here, said)
-    memory = life.remember(said)
-    assert ("memory", memory) in keys(search(life.db, asked))
+    note = life.remember(said)
+    assert ("observation", note.id) in keys(search(life.db, asked))
     assert said in texts(search(life.db, asked, Filters(kind="message")))
 
 
@@ -259,13 +258,13 @@ def test_what_is_two_relations_away_is_found_below_what_is_found_directly(life: 
     life.relate_as(direct, "Ermelinda", "Baltasar")
     hits = search(life.db, "What does Ermelinda's husband do for a living?", limit=8)
     places = {(hit.kind, hit.id): place for place, hit in enumerate(hits)}
-    assert hits[places["memory", behind]].match == "related"
-    assert ("memory", direct) in places
+    assert hits[places["observation", behind.id]].match == "related"
+    assert ("observation", direct.id) in places
     direct_places = [place for place, hit in enumerate(hits) if hit.match == "direct"]
     assert direct_places
-    assert max(direct_places) < places["memory", behind]
+    assert max(direct_places) < places["observation", behind.id]
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-    assert ("memory", behind) not in keys(
+    assert ("observation", behind.id) not in keys(
         search(life.db, "What does Ermelinda do?", Filters(kind="message"))
     )
 
@@ -279,19 +278,7 @@ def test_what_is_related_never_displaces_the_best_match(life: Life, limit: int) 
     life.relate_as(behind, "Baltasar", "Vouga")
     life.relate_as(direct, "Ermelinda", "Baltasar")
     hits = search(life.db, "Ermelinda wed", limit=limit)
-    assert keys(hits) == [("memory", direct), ("memory", behind)][:limit]
-
-
-def test_an_observation_and_the_memory_promoted_from_it_are_one_hit(life: Life) -> None:
-    """The observation, which has date, stance and sources.
-
-    The memory where only memories are wanted.
-    """
-    observed = life.learn(life.talk(), "I play the bassoon in an orchestra")
-    promoted = life.promoted(observed)
-    noted = [key for key in keys(search(life.db, "bassoon")) if key[0] != "message"]
-    assert noted == [("observation", observed.id)]
-    assert keys(search(life.db, "bassoon", Filters(kind="memory"))) == [("memory", promoted)]
+    assert keys(hits) == [("observation", o.id) for o in (direct, behind)][:limit]
 
 
 def test_what_only_stands_beside_a_good_hit_is_loose(life: Life) -> None:

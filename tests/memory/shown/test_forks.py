@@ -6,7 +6,6 @@ from construct.config import Thresholds
 from construct.errors import NotFoundError
 from construct.memory.config import MemoryConfig
 from construct.memory.cycles.situation import read_situation
-from construct.memory.provenance import trace_observation
 from construct.memory.shown.forks import (
     condensable,
     fork,
@@ -17,6 +16,7 @@ from construct.memory.shown.forks import (
 )
 from construct.memory.shown.frame import Frame
 from construct.memory.shown.view import current_blocks
+from construct.memory.trace import trace_observation
 from construct.memory.undo import undo
 from construct.store import observations as rows
 from construct.store.conversations import conversation_summary, get_conversation, note_request

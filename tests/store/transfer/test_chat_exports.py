@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from construct.store.transfer.foreign import LeftOut
 from tests.store.transfer_world import bring, exported, refusal
 from tests.support.database import new_database
 
@@ -77,7 +78,7 @@ def test_chatgpt_takes_the_way_to_the_current_node(db: sqlite3.Connection, tmp_p
                    c=node("a", "assistant", "kept", at=NOON - 9),
                    d=node("c", "user", "more", at=NOON + 1))  # fmt: skip
     report = bring(db, tmp_path, json.dumps([talk], indent=1))
-    assert (report.source, report.conversations, report.messages) == ("conversations", 1, 3)
+    assert (report.formats, report.conversations, report.messages) == (("ChatGPT",), 1, 3)
     assert said(db) == [("user", "hello"), ("assistant", "kept"), ("user", "more")]
     times = [row[0] for row in db.execute("SELECT created_at FROM messages ORDER BY id")]
     assert times == ["2026-01-01T12:00:00.500000+00:00"] * 2 + ["2026-01-01T12:00:01.500000+00:00"]
@@ -88,9 +89,9 @@ def test_chatgpt_takes_the_way_to_the_current_node(db: sqlite3.Connection, tmp_p
 
 
 def test_chatgpt_takes_only_what_was_said(db: sqlite3.Connection, tmp_path: Path) -> None:
-    """Text parts and transcribed speech are words.
+    """Text parts and transcribed speech are words, and a picture leaves a mark.
 
-    Tools, thoughts, pictures and hidden messages are not.
+    Tools, thoughts and hidden messages are counted.
     """
     hidden = {"is_visually_hidden_from_conversation": True}
     talk = chatgpt(
@@ -109,8 +110,12 @@ def test_chatgpt_takes_only_what_was_said(db: sqlite3.Connection, tmp_path: Path
         k=node("j", "user", "me", metadata={"is_user_system_message": True}),
         z=node("k", "assistant", "I see", at=None, recipient="all", metadata=None),
     )  # fmt: skip
-    bring(db, tmp_path, json.dumps([talk]))
-    assert said(db) == [("user", "look\n\nhear"), ("assistant", "I see")]
+    report = bring(db, tmp_path, json.dumps([talk]))
+    assert said(db) == [("user", "[image]\n\nlook\n\nhear"), ("assistant", "I see")]
+    assert {one.what: one.count for one in report.left_out} == {
+        "system messages": 1, "hidden messages": 2, "tool calls": 1, "tool output": 1,
+        "thinking": 2, "code": 1, "images": 1,
+    }  # fmt: skip
 
 
 def test_chatgpt_again(db: sqlite3.Connection, tmp_path: Path) -> None:
@@ -142,33 +147,51 @@ def test_chatgpt_without_current_node(db: sqlite3.Connection, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
+    ("talk", "words"),
+    [
+        (chatgpt("no", a=node("root", "user", "x")), "x"),
+        (chatgpt(7, a=node("root", "user", "x")), "x"),
+        (chatgpt("a", a=node("gone", "user", "x")), "x"),
+        (chatgpt("b", a=node("b", "user", "x"), b=node("a", "user", "y")), "y"),
+        ({"mapping": {"a": node("b", "user", "x"), "b": node("a", "user", "y")}}, "x"),
+        ({"mapping": {"a": 7, "b": node(None, "user", "x")}, "current_node": "a"}, "x"),
+        (chatgpt("b", a={"message": 7}, b=node("a", "user", "x")), "x"),
+        (chatgpt("a", title=["x"], a=node("root", "user", "x")), "x"),
+        (chatgpt("a", a=node("root", "user", "x", at=1e300)), "x"),
+        (chatgpt("a", a=node({}, "user", "x")), "x"),
+        (chatgpt("a", a=node("root", "user", "x", at="soon")), "x"),
+        (claude(turn("human", "x", at=[])), "x"),
+        (claude(turn("human", "x"), 7, turn("human", 7), name=7), "x"),
+    ],
+    ids=lambda value: str(value)[:50],
+)  # fmt: skip
+def test_what_is_odd_comes_in_as_far_as_it_can_be_read(
+    db: sqlite3.Connection, tmp_path: Path, talk: Json, words: str
+) -> None:
+    """A missing parent, a circle or a wrong value costs no words that can be found."""
+    bring(db, tmp_path, json.dumps([talk]))
+    assert ("user", words) in said(db)
+
+
+@pytest.mark.parametrize(
     "talk",
     [
-        chatgpt("no"), chatgpt(7), chatgpt("a", a=node("gone", "user", "x")),
-        chatgpt("a", a=node("b", "user"), b=node("a", "user")),
-        {"mapping": {"a": node("b", "user", "x"), "b": node("a", "user", "y")}},
-        {"mapping": []}, {"mapping": {"a": 7}, "current_node": "a"}, {"mapping": None},
-        chatgpt("a", a={"message": 7}), chatgpt("root", title=["x"]),
-        chatgpt("a", a=node("root", "user", "x", at=1e300)),
-        chatgpt("a", a=node({}, "user", "x")),
-        chatgpt("a", a=node("root", "user", "x", at="soon")),
-        chatgpt("a", a={"message": {"author": 7}}),
-
-        chatgpt("a",
-                a={"message": {"author": {"role": "user"},
-                               "content": {"content_type": "text", "parts": "x"}}}),
-        claude(7), {"chat_messages": {}}, claude(turn("human", 7)),
-        claude(turn("human", "x", at=[])), claude(name=7),
-
+        {"mapping": []}, {"mapping": 7, "title": "T"}, {"chat_messages": {}}, 7, None,
+        [{"mapping": {}}],
     ],
-    ids=lambda talk: str(talk)[:50],
+    ids=str,
 )  # fmt: skip
-def test_what_cannot_be_read_names_the_conversation(
-    db: sqlite3.Connection, tmp_path: Path, talk: Json
+def test_a_conversation_that_cannot_be_read_is_named(
+    db: sqlite3.Connection, tmp_path: Path, talk: object
 ) -> None:
-    """One conversation that is not as it should be fails the file, and is named."""
-    good = claude(turn("human", "fine"))
-    assert "conversation 2" in refusal(db, tmp_path, json.dumps([good, talk]))
+    """The others come in. An empty one is counted."""
+    of_chatgpt = chatgpt("a", a=node("root", "user", "fine"))
+    good = of_chatgpt if "mapping" in str(talk) else claude(turn("human", "fine"))
+    report = bring(db, tmp_path, json.dumps([good, talk, {}]))
+    assert said(db) == [("user", "fine")]
+    (refused,) = report.refused
+    assert refused.conversation == ("“T”" if "'T'" in str(talk) else "conversation 2")
+    assert report.left_out == (LeftOut("conversations without messages", 1),)
 
 
 def test_claude(db: sqlite3.Connection, tmp_path: Path) -> None:
@@ -242,7 +265,6 @@ def test_wrappings(db: sqlite3.Connection, tmp_path: Path) -> None:
                     json.dumps({"conversations": [talk]}).replace("[", "[\n")):  # fmt: skip
         bring(db, tmp_path, wrapped)
         assert said(db) == [("user", "hello")]
-    refusal(db, tmp_path, json.dumps(talk) + "\n" + json.dumps(talk))
 
 
 def test_archives_that_hold_none(db: sqlite3.Connection, tmp_path: Path) -> None:
@@ -250,7 +272,7 @@ def test_archives_that_hold_none(db: sqlite3.Connection, tmp_path: Path) -> None
     raw = io.BytesIO()
     with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("users.json", "[1]" * 999)
-    assert "no conversations.json" in refusal(db, tmp_path, raw.getvalue())
+    assert "seen: users.json" in refusal(db, tmp_path, raw.getvalue())
     assert "zip archive" in refusal(db, tmp_path, raw.getvalue()[:-30])
 
 

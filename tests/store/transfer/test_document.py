@@ -6,14 +6,12 @@ They may have any size. Broken ones are refused.
 import io
 import json
 import tracemalloc
-import zipfile
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from construct.store.transfer import document as transfer_document
-from construct.store.transfer.document import conversations, zipped
+from construct.store.transfer.document import values
 from construct.store.transfer.refused import RefusedError
 
 
@@ -28,7 +26,7 @@ def read(raw: bytes, start: int = 0) -> list[Any]:
 
     `start` are the bytes that were read already.
     """
-    return list(conversations(raw[:start], io.BytesIO(raw[start:]), lambda done: None))
+    return list(values(raw[:start], io.BytesIO(raw[start:]), lambda done: None))
 
 
 @pytest.mark.parametrize("start", [0, 1, 9, 10_000])
@@ -62,7 +60,7 @@ def test_memory_does_not_grow_with_the_file() -> None:
 def test_a_conversation_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """It would be held in memory."""
     monkeypatch.setattr(transfer_document, "_CHUNK_BYTES", 100)
-    monkeypatch.setattr(transfer_document, "_MAX_CONVERSATION_BYTES", 1_000)
+    monkeypatch.setattr(transfer_document, "_MAX_VALUE_BYTES", 1_000)
     assert len(read(json.dumps([conversation(n, 100) for n in range(20)]).encode())) == 20
     with pytest.raises(RefusedError, match="one conversation in it, is larger than"):
         read(json.dumps([conversation(1), conversation(2, 2_000)]).encode())
@@ -90,7 +88,7 @@ def peak_of(raw: bytes) -> int:
     """Return how many bytes are held at once while a document is read."""
     seen: list[int] = []
     tracemalloc.start()
-    for _ in conversations(b"", io.BytesIO(raw), seen.append):
+    for _ in values(b"", io.BytesIO(raw), seen.append):
         pass
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -131,7 +129,7 @@ def test_what_is_wrong_is_said_however_much_follows(
 ) -> None:
     """It is not looked for at the end of a long file, nor said to be too long."""
     monkeypatch.setattr(transfer_document, "_CHUNK_BYTES", 100)
-    monkeypatch.setattr(transfer_document, "_MAX_CONVERSATION_BYTES", 1_000)
+    monkeypatch.setattr(transfer_document, "_MAX_VALUE_BYTES", 1_000)
     with pytest.raises(RefusedError, match="it is not JSON"):
         read(
             b'[{"chat_messages": [], "a": ' + wrong + b"}" + b', {"chat_messages": []}' * 500 + b"]"
@@ -139,34 +137,18 @@ def test_what_is_wrong_is_said_however_much_follows(
 
 
 @pytest.mark.parametrize(
-    "raw", [b"[]", b"[1, 2]", b"{\n}", b"[[]]", b'{"conversations": 3}', b"12"]
+    ("raw", "held"),
+    [
+        (b"[]", []),
+        (b"[1, [2]]", [1, [2]]),
+        (b"{}", [{}]),
+        (b'{"a": [1]}', [{"a": [1]}]),
+        (b'{"conversations": []}', []),
+        (b'{"conversations": 3}', [{"conversations": 3}]),
+        (b'{"a": {"conversations": [1]}}', [{"a": {"conversations": [1]}}]),
+        (b'{"a": [{}], "conversations": [1, {"b": [2]}, [3]], "c": [4]}', [1, {"b": [2]}, [3]]),
+    ],
 )
-def test_what_is_no_list_of_conversations_is_refused(raw: bytes) -> None:
-    """Other JSON is not taken for an export."""
-    with pytest.raises(RefusedError, match="neither an export"):
-        read(raw)
-
-
-@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_a_damaged_archive_is_refused(tmp_path: Path, method: int) -> None:
-    """Each way to pack a file has its own way to say that it is damaged."""
-    path = tmp_path / "export.zip"
-    with zipfile.ZipFile(path, "w", method) as archive:
-        archive.writestr("conversations.json", json.dumps([conversation(1, 9_000)]))
-    packed = bytearray(path.read_bytes())
-    packed[60:90] = bytes(30)
-    path.write_bytes(packed)
-    with pytest.raises(RefusedError, match="damaged"):
-        list(zipped(path, lambda done: None))
-
-
-def test_in_an_archive_progress_is_told_of_what_is_packed(tmp_path: Path) -> None:
-    """It ends at the archive's size, however small the words were packed."""
-    path, told = tmp_path / "export.zip", list[int]()
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(
-            "conversations.json", json.dumps([conversation(n, 3_000_000) for n in range(2)])
-        )
-    assert len(list(zipped(path, told.append))) == 2
-    assert told == sorted(told)
-    assert 0 < told[0] <= told[-1] <= path.stat().st_size
+def test_a_list_is_read_in_pieces_and_an_object_as_a_whole(raw: bytes, held: list[Any]) -> None:
+    """The list `conversations` of an object is read in pieces too."""
+    assert read(raw) == held

@@ -59,6 +59,7 @@ def mode(path: Path) -> int:
 def test_every_column_is_decided_about(db: sqlite3.Connection) -> None:
     """Each column of each table is exported, or left out by name."""
     links = {("observation_messages", "observation_id"), ("observation_messages", "message_id"),
+             ("observation_messages", "direct"),
              ("observation_sources", "observation_id"),
              ("observation_sources", "source_id")}  # fmt: skip
     told = (
@@ -87,7 +88,7 @@ def test_lines(db: sqlite3.Connection) -> None:
     text = exported(db)
     records = [json.loads(line) for line in text.splitlines()]
     assert records[0]["type"] == "construct-export"
-    assert records[0]["version"] == 2
+    assert records[0]["version"] == 3
     assert {record["type"] for record in records[1:]} == set(KINDS)
     assert re.fullmatch(r"[\n -~]*", text)
     assert text.endswith("}\n")

@@ -7,7 +7,7 @@ import pytest
 
 from construct.clock import Clock
 from construct.store.invariants import violations
-from construct.store.transfer import imported
+from construct.store.transfer import foreign_writer
 from construct.store.transfer.importing import import_file
 from tests.store.transfer_world import World, bring, exported, message, refusal
 from tests.support.database import new_database
@@ -37,7 +37,7 @@ def test_the_contract_s_own_line(db: sqlite3.Connection, tmp_path: Path) -> None
         ' "created_at": "2026-03-01T14:30:00+01:00"}'
     )
     report = bring(db, tmp_path, line)
-    assert (report.source, report.conversations, report.messages) == ("messages", 1, 1)
+    assert (report.formats, report.conversations, report.messages) == (("JSONL of messages",), 1, 1)
     assert rows(db) == [("title", "…", "2026-03-01T13:30:00.000000+00:00")]
     assert db.execute(
         "SELECT role, archived, status, titled_by FROM messages, conversations"
@@ -54,7 +54,7 @@ def test_one_conversation_may_be_larger_than_memory(
     db: sqlite3.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a file that is one long talk a few messages are held at a time."""
-    monkeypatch.setattr(imported, "_MESSAGES_AT_ONCE", 10)
+    monkeypatch.setattr(foreign_writer, "_MESSAGES_AT_ONCE", 10)
     (tmp_path / "long").write_text("".join(message(f"{n} {'x' * 40_000}") for n in range(100)))
     tracemalloc.start()
     report = import_file(db, tmp_path / "long", Clock())
@@ -136,18 +136,20 @@ def test_a_file_that_grows(db: sqlite3.Connection, tmp_path: Path) -> None:
 
 
 def test_times_that_are_missing(db: sqlite3.Connection, tmp_path: Path) -> None:
-    """A message without a time gets that of the one before it.
+    """A message without a time gets that of the one before it, else of the one after it.
 
-    The first one gets the present time.
+    A conversation without any time is left out, and named: it was not today.
     """
     text = (
-        message("now", created_at=...)
+        message("never", created_at=...)
+        + message("before", conversation="U", created_at=...)
         + message("then", conversation="U", created_at="2026-02-01T00:00:00Z")
         + message("after", conversation="U", created_at=None)
     )
-    bring(db, tmp_path, text, now="2026-05-05T05:05:05+00:00")
+    report = bring(db, tmp_path, text, now="2026-05-05T05:05:05+00:00")
+    assert [one.conversation for one in report.refused] == ["“T”"]
     assert [(words, at[:10]) for _, words, at in rows(db)] == [
-        ("now", "2026-05-05"), ("then", "2026-02-01"), ("after", "2026-02-01")]  # fmt: skip
+        ("before", "2026-02-01"), ("then", "2026-02-01"), ("after", "2026-02-01")]  # fmt: skip
 
 
 def test_lives_beside_a_talk_of_the_same_title(db: sqlite3.Connection, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def markdown(db: sqlite3.Connection, hours: int = 0) -> str:
 
 
 def test_reads_well(db: sqlite3.Connection) -> None:
-    """Conversations come by date, then observations by day, then memories.
+    """Conversations come by date, then observations by day.
 
     Each message says who wrote it and when.
     """
@@ -39,7 +39,7 @@ def test_reads_well(db: sqlite3.Connection) -> None:
     assert "- ! Asks a lot (assistant, for 2026-03-05, pinned)" in text
     assert "- \\- Dentist and teeth (for 2026-03-05)" in text
     assert "never mind" not in text
-    assert "- [2026-03-01] green tea" in text
+    assert "- ! tea (kept on request, taste)" in text
     assert "\x1b" not in text
     assert "\u202e" not in text
 

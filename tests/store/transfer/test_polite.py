@@ -47,6 +47,7 @@ def file_of(folder: Path, form: str) -> Path:
         said = [
             {"uuid": str(i), "sender": "human", "text": f"word number{i}"} for i in range(COUNT)
         ]
+        said[0]["created_at"] = said[1]["created_at"] = said[2]["created_at"] = "2026-03-01"
         path.write_text(
             json.dumps([{"uuid": str(n), "chat_messages": said[n::3]} for n in range(3)])
         )

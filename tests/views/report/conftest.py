@@ -60,5 +60,5 @@ def lived(life: Life) -> Life:
         priority="low",
     )
     life.observe(here, replace(plan, referenced_date="2026-02-20", observation_date="2026-02-10"))
-    life.remember("Lisbon is lovely Tejo")
+    life.relate(life.remember("Lisbon is lovely Tejo"))
     return life

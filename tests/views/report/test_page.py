@@ -32,14 +32,14 @@ def attacked(life: Life) -> Life:
     (o,) = life.observe(here, (f"Observed {ATTACK}", [said]))
     life.compact(here)
     life.reflect((f"Condensed {ATTACK}", [life.read(o)]))
-    life.remember(f"Kept {ATTACK} end")
+    life.relate(life.remember(f"Kept {ATTACK} end"))
     with transaction(life.db):
         life.db.execute(
             "UPDATE entities SET name = name || ?, type = ?, aliases = '[\"</script>\"]'",
             (ATTACK, ATTACK),
         )
         life.db.execute("UPDATE relations SET predicate = ?", (ATTACK,))
-        life.db.execute("UPDATE memories SET category = ?", (ATTACK,))
+        life.db.execute("UPDATE observations SET category = ?", (ATTACK,))
         life.db.execute("UPDATE cycles SET model = ?", (ATTACK,))
         life.db.execute(
             "INSERT INTO usage (created_at, purpose, model, cost_usd) VALUES (?, ?, ?, 1)",

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from construct.memory.corrections import edit
-from construct.store import provenance
+from construct.store import note_links
 from construct.store.database import transaction
 from construct.views.report.contents import Node, forest
 from tests.memory.builders import Life
@@ -83,7 +83,7 @@ def test_what_two_replaced_is_shown_once(life: Life) -> None:
     old, new, other = (life.learn(here, text) for text in ("Old", "New", "Other"))
     with transaction(life.db):
         pairs = [(new.id, old.id), (other.id, old.id)]
-        provenance.link_replaced(life.db, pairs, "outdated", new.cycle_id)
+        note_links.link_replaced(life.db, pairs, "outdated", new.cycle_id)
         life.db.execute(
             "UPDATE observations SET superseded_at = created_at, superseded_by = ? WHERE id = ?",
             (new.cycle_id, old.id),
@@ -102,7 +102,7 @@ def test_a_circle_ends(life: Life) -> None:
     one, two = life.learn(here, "One"), life.learn(here, "Two")
     with transaction(life.db):
         for pair in ((one.id, two.id), (two.id, one.id)):
-            provenance.link_replaced(life.db, [pair], "outdated", one.cycle_id)
+            note_links.link_replaced(life.db, [pair], "outdated", one.cycle_id)
         life.db.execute(
             "UPDATE observations SET superseded_at = created_at, superseded_by = cycle_id"
         )

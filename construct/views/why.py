@@ -10,18 +10,17 @@ from rich.text import Text
 from rich.tree import Tree
 
 from construct.clock import Clock
-from construct.memory.provenance import LifeEvent, Trace, TraceNode, nodes_in_order
 from construct.memory.shown.lines import SIGNS
-from construct.operations.memory import StoredMemory
-from construct.operations.provenance import MemoryTrace, MessageTrace, ReplyTrace
+from construct.memory.trace import LifeEvent, Trace, TraceNode, nodes_in_order
+from construct.operations.why import MessageTrace, ReplyTrace
 from construct.program import in_shell
-from construct.store.records import Memory, Message, Observation, StoredAttachment
+from construct.store.records import Message, Observation, StoredAttachment
 from construct.text import one_line, shorten
 from construct.views.memory import observation_json, shown_json
 from construct.views.unmarked import without_markup
 from construct.views.widgets import Prose, grid
 from construct.views.words import counted, when
-from construct.vocabulary import MemoryOrigin, Role, Stance
+from construct.vocabulary import Role, Stance
 
 _QUOTE_LENGTH = 300
 _MAX_OBSERVATIONS = 20
@@ -34,23 +33,19 @@ _WAYS = {
 """Headings for the ways in which an item gets into a request."""
 
 
-def why_view(trace: Trace | MessageTrace | MemoryTrace, clock: Clock) -> RenderableType:
-    """Return where an observation or memory comes from, or what rests on a message."""
+def why_view(trace: Trace | MessageTrace, clock: Clock) -> RenderableType:
+    """Return where an observation comes from, or what rests on a message."""
     match trace:
         case Trace():
             files = _attachment_lines(trace.attachments)
             return Group(_tree(trace.tree, clock), *files, Text(), _life(trace.life, clock))
         case MessageTrace():
             return _message_view(trace, clock)
-        case MemoryTrace():
-            return _memory_view(trace, clock)
 
 
-def why_json(trace: Trace | MessageTrace | MemoryTrace | None) -> dict[str, Any]:
+def why_json(trace: Trace | MessageTrace) -> dict[str, Any]:
     """Return the JSON form of `why_view`."""
     match trace:
-        case MemoryTrace():
-            return why_json(trace.trace)
         case MessageTrace():
             return {
                 "message": source_message_json(trace.message),
@@ -65,9 +60,6 @@ def why_json(trace: Trace | MessageTrace | MemoryTrace | None) -> dict[str, Any]
                 "attachments": [attachment_json(attached) for attached in trace.attachments],
                 "life": [asdict(event) for event in trace.life],
             }
-        case None:  # a memory kept on request rests on nothing
-            lists = ("sources", "messages", "attachments", "life")
-            return {"observation": None} | {name: [] for name in lists}
 
 
 def source_message_json(m: Message) -> dict[str, Any]:
@@ -108,15 +100,6 @@ def _message_view(trace: MessageTrace, clock: Clock) -> RenderableType:
     return Group(tree, *files, Text("Nothing that is remembered comes from it.", style="dim"))
 
 
-def _memory_view(trace: MemoryTrace, clock: Clock) -> RenderableType:
-    head = Text(f"memory:{trace.memory.id}  {one_line(trace.memory.content)}")
-    if trace.trace is None:
-        by = "you" if trace.memory.origin == MemoryOrigin.USER else "the assistant"
-        kept = f"kept by {by}, {when(trace.memory.created_at, clock)}"
-        return Group(head, Text(kept, style="dim"))
-    return Group(head, why_view(trace.trace, clock))
-
-
 def why_last_view(
     trace: ReplyTrace, clock: Clock, *, full_command: str = "/context full"
 ) -> RenderableType:
@@ -146,12 +129,9 @@ def why_last_view(
     return tree
 
 
-def why_last_json(trace: ReplyTrace, clock: Clock) -> dict[str, Any]:
+def why_last_json(trace: ReplyTrace) -> dict[str, Any]:
     """Return the JSON form of `why_last_view`."""
-    items = []
-    for given in trace.given:
-        item = StoredMemory(given.item) if isinstance(given.item, Memory) else given.item
-        items.append({"way": given.way} | shown_json(item, clock))
+    items = [{"way": given.way} | shown_json(given.item) for given in trace.given]
     return {
         "message": source_message_json(trace.reply),
         "observations": {
@@ -163,14 +143,12 @@ def why_last_json(trace: ReplyTrace, clock: Clock) -> dict[str, Any]:
     }
 
 
-def _item(item: Observation | Memory | Message, clock: Clock) -> Text:
+def _item(item: Observation | Message, clock: Clock) -> Text:
     match item:
         case Observation():
             return _observation(item)
         case Message():
             return _message(item, clock)
-        case Memory():
-            return Text(f"memory:{item.id}  {one_line(item.content)}")
 
 
 def _tree(root: TraceNode, clock: Clock) -> Tree:

@@ -4,11 +4,11 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from construct.store import cycles, observations, provenance
+from construct.store import cycles, note_history, note_links, observations
 from construct.store.attachments import attachments_of
-from construct.store.provenance import Successor
 from construct.store.records import Cycle, Message, Observation, StoredAttachment
-from construct.vocabulary import EXTRACTIVE, CycleKind, CycleStatus, Replacement
+from construct.store.succession import Successor, replaced_observations, successor_history
+from construct.vocabulary import EXTRACTIVE, CycleKind, CycleStatus, Origin, Replacement
 
 _MAX_MESSAGES = 12
 """The most messages that the history of an observation lists."""
@@ -59,8 +59,8 @@ def trace_observation(db: sqlite3.Connection, observation_id: int) -> Trace:
     Raises NotFoundError if there is no such observation.
     """
     observation = observations.observation(db, observation_id)
-    sources = provenance.sources_nearest_first(db, observation_id)
-    messages = provenance.messages_behind(db, [observation_id])
+    sources = note_links.sources_nearest_first(db, observation_id)
+    messages = note_links.messages_behind(db, [observation_id])
     history = [
         *_origin_events(db, observation, messages),
         *_later_events(db, observation),
@@ -94,12 +94,12 @@ def nodes_in_order(root: TraceNode) -> Iterator[tuple[int, TraceNode, bool]]:
 def _tree(db: sqlite3.Connection, observations: Sequence[Observation]) -> TraceNode:
     """Return the node of the first observation; the others are all its sources."""
     ids = [o.id for o in observations]
-    messages = {m.id: m for m in provenance.messages_behind(db, ids)}
+    messages = {m.id: m for m in note_links.messages_behind(db, ids)}
     cited: dict[int, list[Message]] = {i: [] for i in ids}
-    for observation_id, message_id in provenance.message_links(db, ids):
+    for observation_id, message_id in note_links.message_links(db, ids):
         cited[observation_id].append(messages[message_id])
     source_ids: dict[int, list[int]] = {i: [] for i in ids}
-    for observation_id, source_id in provenance.source_links(db, ids):
+    for observation_id, source_id in note_links.source_links(db, ids):
         source_ids[observation_id].append(source_id)
     nodes: dict[int, TraceNode] = {}
     for o in sorted(observations, key=lambda o: (o.generation, o.id)):  # sources come first
@@ -115,36 +115,39 @@ def _origin_events(
     cycle = cycles.get_cycle(db, o.cycle_id)
     for m in messages[:_MAX_MESSAGES]:
         yield LifeEvent(m.created_at, "said", f"message:{m.id} {m.role}: {m.text}")
-    source_ids = [str(source_id) for _, source_id in provenance.source_links(db, [o.id])]
-    if o.origin == "user":
-        yield LifeEvent(o.created_at, "edited", f"you wrote: {o.content}")
+    source_ids = [str(source_id) for _, source_id in note_links.source_links(db, [o.id])]
+    if o.origin == Origin.USER:
+        event = "kept" if o.kept else "edited"
+        yield LifeEvent(o.created_at, event, f"you wrote: {o.content}")
+    elif o.origin == Origin.ASSISTANT:
+        yield LifeEvent(o.created_at, "kept", f"by the assistant: {o.content}")
     elif source_ids:
         text = f"from {', '.join(source_ids)} by {_cycle_name(cycle)}"
         yield LifeEvent(o.created_at, "joined", text)
     else:
         yield LifeEvent(o.created_at, "noted", f"by {_cycle_name(cycle)}")
     checked_cycles = {cycle.id: cycle} if o.generation else {}
-    for old in provenance.replaced_observations(db, o.id):
+    for old in replaced_observations(db, o.id):
         assert old.superseded_at is not None
         assert old.superseded_by is not None
         yield LifeEvent(old.superseded_at, "replaced", f"{old.id}: {old.content}")
         checked_cycles[old.superseded_by] = cycles.get_cycle(db, old.superseded_by)
     for checked in checked_cycles.values():
-        if verifier := provenance.checked_by(db, checked.id):
+        if verifier := note_history.checked_by(db, checked.id):
             yield LifeEvent(_ended_at(checked), "checked", f"by {verifier}")
 
 
 def _later_events(db: sqlite3.Connection, o: Observation) -> Iterator[LifeEvent]:
     """Yield what happened to an observation after it was made."""
-    successors = provenance.successor_history(db, o.id)
+    successors = successor_history(db, o.id)
     for successor in successors:
         yield _succession_event(successor)
     for cycle in {s.cycle.id: s.cycle for s in successors}.values():
         if cycle.status == CycleStatus.REVERTED and cycle.reverted_at:
             yield LifeEvent(cycle.reverted_at, "undone", _taken_back(cycle))
-    for at, note in provenance.notes_quoting(db, o.content):
+    for at, note in note_history.notes_quoting(db, o.content):
         yield LifeEvent(at, "kept", note)
-    for at in provenance.withheld_at(db, o.id):
+    for at in note_history.withheld_at(db, o.id):
         yield LifeEvent(at, "withheld", "you asked to forget it")
     if not o.superseded_at or o.superseded_by is None:
         return

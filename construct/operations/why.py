@@ -1,19 +1,19 @@
-"""`why`: where an observation, a memory or the last reply comes from."""
+"""`why`: where an observation or the last reply comes from."""
 
 from dataclasses import dataclass
 
 from construct.errors import NotFoundError
-from construct.memory.provenance import Trace, trace_observation
 from construct.memory.shown.forks import descent
+from construct.memory.trace import Trace, trace_observation
 from construct.operations.context import Context
-from construct.operations.memory import StoredMemory, show
+from construct.operations.memory import show
 from construct.program import in_shell
 from construct.references import Reference
-from construct.store import observations, provenance
+from construct.store import note_links, observations
 from construct.store.attachments import attachments_of
-from construct.store.memories import get_memory
 from construct.store.messages import get_message
-from construct.store.records import Memory, Message, Observation, StoredAttachment
+from construct.store.note_history import without_reverted
+from construct.store.records import Message, Observation, StoredAttachment
 from construct.store.reply_context import ContextItem, get_reply_context, last_reply
 from construct.store.shown import shown_ids
 from construct.talk.notebook_replies import quoted_messages, with_text
@@ -29,34 +29,20 @@ class MessageTrace:
     attachments: tuple[StoredAttachment, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryTrace:
-    """A memory and the trace of the observation it was promoted from."""
-
-    memory: Memory
-    trace: Trace | None
-    """None if the memory was not promoted from an observation: its `origin` says who kept it."""
-
-
-def why(ctx: Context, reference: Reference) -> Trace | MessageTrace | MemoryTrace:
-    """Return what an observation or memory comes from, or what was learned from a message.
+def why(ctx: Context, reference: Reference) -> Trace | MessageTrace:
+    """Return what an observation comes from, or what was learned from a message.
 
     Raises NotFoundError if there is no such item.
     """
     kind, number = reference
     if kind == ItemKind.OBSERVATION:
         return trace_observation(ctx.db, number)
-    if kind == ItemKind.MEMORY:
-        memory = get_memory(ctx.db, number)
-        if memory.observation_id is None:
-            return MemoryTrace(memory, None)
-        return MemoryTrace(memory, trace_observation(ctx.db, memory.observation_id))
     message = _with_text(ctx, get_message(ctx.db, number))
-    direct = [o.id for o in provenance.observations_from(ctx.db, [number])]
-    derived = provenance.with_reflections(ctx.db, direct)
+    direct = [o.id for o in note_links.observations_from(ctx.db, [number])]
+    derived = note_links.with_reflections(ctx.db, direct)
     return MessageTrace(
         message,
-        tuple(provenance.without_reverted(ctx.db, derived)),
+        tuple(without_reverted(ctx.db, derived)),
         tuple(attachments_of(ctx.db, [message])),
     )
 
@@ -67,7 +53,7 @@ class GivenItem:
 
     way: str
     """How it got there: a value of `Way`."""
-    item: Observation | Memory | Message
+    item: Observation | Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +120,5 @@ def _with_text(ctx: Context, message: Message) -> Message:
     return with_text(ctx.db, [message], ctx.clock)[0]
 
 
-def _read(ctx: Context, item: ContextItem) -> Observation | Memory | Message:
-    shown = show(ctx, (item.kind, item.id))
-    return shown.memory if isinstance(shown, StoredMemory) else shown
+def _read(ctx: Context, item: ContextItem) -> Observation | Message:
+    return show(ctx, (item.kind, item.id))

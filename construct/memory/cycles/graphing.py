@@ -1,6 +1,6 @@
-"""Run a graph cycle: extract entities and relations from unread memories.
+"""Run a graph cycle: extract entities and relations from notes that no cycle has read.
 
-It needs a worker model. After a cycle that failed or was undone, its memories are read
+It needs a worker model. After a cycle that failed or was undone, its notes are read
 again only once there are new ones.
 """
 
@@ -27,28 +27,28 @@ from construct.prompts import prompt
 from construct.store import cycles, graph
 from construct.store.forbidden import left_out_note
 from construct.store.graph import Entity
-from construct.store.records import Memory
+from construct.store.records import Observation
 from construct.text import one_line
 from construct.vocabulary import CycleKind, CycleStatus, Step
 
 BETWEEN_TURNS = 20
-"""Unread memories needed for a call between turns.
+"""Unread notes needed for a call between turns.
 
 One is enough after a reflection, when the conversation is left, or on request.
 """
-_MAX_MEMORIES = 200
-"""Memories per call. More would have more relations than fit into one answer."""
-_MAX_MEMORIES_AFTER_FAILURE = 40
+_MAX_NOTES = 200
+"""Notes per call. More would have more relations than fit into one answer."""
+_MAX_NOTES_AFTER_FAILURE = 40
 _ATTEMPTS = 2
 _REPLY_TOKENS = 8_192
 _NAMES_TOKENS = 400
 """Limit for the known names in a call, or a twentieth of the model's window if less."""
-_MEMORY_TOKENS = 6_000
-"""Limit for the memories in a call, or a quarter of the model's window if less."""
+_NOTE_TOKENS = 6_000
+"""Limit for the notes in a call, or a quarter of the model's window if less."""
 
 
 async def run_graph(runner: CycleRunner, minimum: int = 1) -> None:
-    """Run a graph cycle if at least `minimum` memories are unread."""
+    """Run a graph cycle if at least `minimum` notes are unread."""
     if runner.model is None or not await runner.store.call(is_due, minimum):
         return
     model = await runner.affordable_model()
@@ -57,7 +57,7 @@ async def run_graph(runner: CycleRunner, minimum: int = 1) -> None:
 
 
 def is_due(db: sqlite3.Connection, minimum: int = 1) -> bool:
-    """Return whether at least `minimum` memories are unread.
+    """Return whether at least `minimum` notes are unread.
 
     After a failure or an undo only new ones count.
     """
@@ -68,17 +68,17 @@ def is_due(db: sqlite3.Connection, minimum: int = 1) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class GraphBatch:
-    """The memories that a graph cycle reads, and the graph when it began."""
+    """The notes that a graph cycle reads, and the graph when it began."""
 
-    memories: dict[str, Memory]
-    """Memories by anchor: P1, P2 …"""
+    notes: dict[str, Observation]
+    """Notes by anchor: P1, P2 …"""
     entities: list[Entity]
     predicates: list[str]
 
 
 @dataclass(frozen=True)
 class GraphJob(CycleJob[GraphBatch, GraphProposal | None, None]):
-    """Extracts the graph of memories that no cycle has read yet."""
+    """Extracts the graph of notes that no cycle has read yet."""
 
     kind = CycleKind.GRAPH
     progress = Step.EXTRACTING_GRAPH
@@ -87,21 +87,19 @@ class GraphJob(CycleJob[GraphBatch, GraphProposal | None, None]):
     home: None = None
 
     def choose(self, db: sqlite3.Connection) -> GraphBatch | None:
-        """Return the unread memories that fit one call, at least one however long."""
+        """Return the unread notes that fit one call, at least one however long."""
         last = cycles.last_cycle(db, self.kind, None)
-        # The last cycle may have failed because of one memory. Starting with the newest, this
-        # cycle can leave that memory out.
+        # The last cycle may have failed because of one note. Starting with the newest, this
+        # cycle can leave that note out.
         failed = last is not None and last.status == CycleStatus.FAILED
-        unread = graph.unread(
-            db, _MAX_MEMORIES_AFTER_FAILURE if failed else _MAX_MEMORIES, newest=failed
-        )
+        unread = graph.unread(db, _MAX_NOTES_AFTER_FAILURE if failed else _MAX_NOTES, newest=failed)
         if not unread:
             return None
-        room = max(200, min(_MEMORY_TOKENS, self.model.context_window // 4))
-        count = max(1, _how_many_fit([m.content for m in unread], room))
-        chosen = sorted(unread[:count], key=lambda m: m.id)
-        memories = {f"P{number}": memory for number, memory in enumerate(chosen, 1)}
-        return GraphBatch(memories, graph.entities(db), graph.predicates(db))
+        room = max(200, min(_NOTE_TOKENS, self.model.context_window // 4))
+        count = max(1, _how_many_fit([note.content for note in unread], room))
+        chosen = sorted(unread[:count], key=lambda o: o.id)
+        notes = {f"P{number}": note for number, note in enumerate(chosen, 1)}
+        return GraphBatch(notes, graph.entities(db), graph.predicates(db))
 
     async def work(self, batch: GraphBatch, account: Account) -> GraphProposal | None:
         """Return the part of the model's answer that may be stored.
@@ -109,7 +107,7 @@ class GraphJob(CycleJob[GraphBatch, GraphProposal | None, None]):
         None if no answer could be parsed.
         """
         request = await asyncio.to_thread(graph_request, self.model, batch)
-        texts = {anchor: one_line(memory.content) for anchor, memory in batch.memories.items()}
+        texts = {anchor: one_line(note.content) for anchor, note in batch.notes.items()}
         known = names_by_key(entity.names for entity in batch.entities)
         incomplete = None
         for _ in range(_ATTEMPTS):
@@ -139,17 +137,17 @@ class GraphJob(CycleJob[GraphBatch, GraphProposal | None, None]):
         if found is None:
             graph.note_attempt(db)
             return Outcome(status=CycleStatus.FAILED)
-        memory_ids = {anchor: m.id for anchor, m in cycle.batch.memories.items()}
-        forbidden = store_graph(db, cycle.id, memory_ids, found, now)
+        note_ids = {anchor: note.id for anchor, note in cycle.batch.notes.items()}
+        forbidden = store_graph(db, cycle.id, note_ids, found, now)
         left_out = [left_out_note(forbidden)] if forbidden else []
         return Outcome(notes=[*left_out, *found.notes])
 
 
 def graph_request(model: Model, batch: GraphBatch) -> WorkRequest:
     """Return the request for one call."""
-    lines = [f"{anchor} {inline(memory.content)}" for anchor, memory in batch.memories.items()]
+    lines = [f"{anchor} {inline(note.content)}" for anchor, note in batch.notes.items()]
     user = "<memories>\n" + "\n".join(lines) + "\n</memories>"
-    texts = [m.content for m in batch.memories.values()]
+    texts = [note.content for note in batch.notes.values()]
     names = [inline(name) for name in known_names(batch.entities, batch.predicates, texts)]
     names = names[: _how_many_fit(names, min(_NAMES_TOKENS, model.context_window // 20))]
     if names:

@@ -1,0 +1,178 @@
+"""Queries for what waits for the user's decision, such as requests to forget something.
+
+A request to forget that the observer heard deletes nothing. Once the observations of the
+observer's cycle are committed, what it is about is withheld from the model: an
+observation at once, a message as soon as it has left the window. Then the user is asked
+once whether to forget it for good.
+"""
+
+import sqlite3
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from construct.store.note_links import messages_behind, with_origins, with_reflections, with_sources
+from construct.store.observations import observations
+from construct.store.replies import replies_to
+from construct.store.sql import ID_LIST, column, insert, json_ids, new_uid
+from construct.vocabulary import QuestionKind
+
+_ITEMS = "question_items AS item JOIN questions AS q ON q.id = item.question_id"
+_APPLIED = f"SELECT {{}} FROM {_ITEMS} WHERE withheld_at IS NOT NULL"
+
+
+class ForgetRequest(NamedTuple):
+    """A withheld observation or message that the user is to be asked about."""
+
+    question_id: int
+    observation_id: int | None
+    message_id: int | None
+    words: str
+
+
+def add_forget(
+    db: sqlite3.Connection,
+    cycle_id: int,
+    observation_ids: Iterable[int],
+    message_ids: Iterable[int],
+    now: str,
+) -> None:
+    """Store what a cycle heard the user ask to forget, and what has to go along with it.
+
+    An observation takes along its sources, other versions and repeats, the messages
+    behind all of these, and the reflections made from it in the meantime. A message,
+    named or taken along, takes along its replies. Any of them would bring the forgotten
+    words back.
+    """
+    named, named_messages = set(observation_ids), set(message_ids)
+    if not named and not named_messages:
+        return
+    sources = with_sources(db, named) | _versions(db, named)
+    reflections = observations(db, sorted(with_reflections(db, named)))
+    affected = sources | {o.id for o in reflections if o.state != "superseded"}
+    messages = named_messages | {m.id for m in messages_behind(db, sources)}
+    messages |= {m.id for m in replies_to(db, messages)}
+    question = {"uid": new_uid(), "kind": QuestionKind.FORGET, "cycle_id": cycle_id}
+    question_id = insert(db, "questions", {**question, "created_at": now})
+    items = [{"observation_id": i, "along": i not in named} for i in sorted(affected)]
+    items += [{"message_id": i, "along": i not in named_messages} for i in sorted(messages)]
+    for item in items:
+        insert(db, "question_items", {"uid": new_uid(), "question_id": question_id, **item})
+
+
+def _versions(db: sqlite3.Connection, named: set[int]) -> set[int]:
+    """Return the ids of other versions and repeats of these observations.
+
+    Active ones count only if one of these has been replaced in the meantime. Otherwise,
+    what once linked them was undone.
+    """
+    versions = observations(db, sorted(with_origins(db, named)))
+    superseded = {o.id for o in versions if o.state == "superseded"}
+    return superseded | with_origins(db, named & superseded)
+
+
+def withhold_committed(db: sqlite3.Connection, conversation_id: int, now: str) -> None:
+    """Apply the requests to forget that a conversation's committed cycles heard.
+
+    What they are about is withheld from the model. A message that is still in its
+    conversation's window is withheld from recall at once, from requests when it leaves
+    the window.
+    """
+    db.execute(
+        """UPDATE questions SET withheld_at = ?
+           WHERE kind = 'forget' AND withheld_at IS NULL AND cycle_id IN (
+               SELECT id FROM cycles
+               WHERE conversation_id = ? AND kind = 'observer' AND status = 'succeeded')""",
+        (now, conversation_id),
+    )
+    db.execute(
+        f"""UPDATE observations SET withheld = 1
+            WHERE withheld = 0 AND id IN ({_APPLIED.format("observation_id")})"""
+    )
+    db.execute(
+        f"""UPDATE messages SET withheld = 1
+            WHERE withheld = 0 AND id IN ({_APPLIED.format("message_id")})
+            AND (archived OR id <= ifnull((
+                SELECT w.message_id FROM watermarks AS w
+                WHERE w.conversation_id = messages.conversation_id AND w.name = 'window'), 0))"""
+    )
+
+
+def not_yet_withheld(db: sqlite3.Connection) -> frozenset[int]:
+    """Return the ids of observations whose requests to forget are not yet applied."""
+    query = f"""SELECT observation_id FROM {_ITEMS} WHERE kind = 'forget'
+               AND withheld_at IS NULL AND observation_id IS NOT NULL"""
+    return frozenset(column(db, query))
+
+
+def messages_not_yet_withheld(db: sqlite3.Connection) -> frozenset[int]:
+    """Return the ids of messages whose requests to forget are not yet applied."""
+    query = f"""SELECT message_id FROM {_ITEMS} WHERE kind = 'forget'
+               AND withheld_at IS NULL AND message_id IS NOT NULL"""
+    return frozenset(column(db, query))
+
+
+def unanswered_requests(db: sqlite3.Connection) -> list[ForgetRequest]:
+    """Return the applied requests to forget that the user has not answered, oldest first.
+
+    What only goes along with something else is left out, such as the messages behind an
+    observation that is listed.
+    """
+    rows = db.execute(
+        f"""SELECT q.id, item.observation_id, item.message_id, coalesce(o.content, m.content)
+           FROM {_ITEMS} LEFT JOIN observations AS o ON o.id = item.observation_id
+           LEFT JOIN messages AS m ON m.id = item.message_id
+           WHERE kind = 'forget' AND withheld_at IS NOT NULL AND answered_at IS NULL AND NOT along
+           ORDER BY q.id, item.id"""
+    )
+    requests = [ForgetRequest(*row) for row in rows]
+    named = [r.observation_id for r in requests if r.observation_id is not None]
+    behind = {m.id for m in messages_behind(db, named)}
+    return [r for r in requests if r.message_id not in behind]
+
+
+def answer(db: sqlite3.Connection, question_id: int, words: str, now: str) -> None:
+    """Record what the user answered; what the question withholds stays withheld."""
+    db.execute(
+        "UPDATE questions SET answered_at = ?, answer = ? WHERE id = ?", (now, words, question_id)
+    )
+
+
+def withheld_by(db: sqlite3.Connection, cycle_id: int) -> tuple[str, ...]:
+    """Return the text of the observations and the user's messages that a cycle withholds."""
+    query = f"""SELECT coalesce(o.content, m.content) FROM {_ITEMS}
+               LEFT JOIN observations AS o ON o.id = item.observation_id
+               LEFT JOIN messages AS m ON m.id = item.message_id
+               WHERE q.cycle_id = ? AND withheld_at IS NOT NULL AND ifnull(m.role, 'user') = 'user'
+               AND o.superseded_at IS NULL
+               ORDER BY item.id"""
+    return tuple(dict.fromkeys(column(db, query, (cycle_id,))))
+
+
+def withdraw_of(db: sqlite3.Connection, cycle_id: int) -> None:
+    """Drop all questions of an undone cycle, and stop withholding what they withheld."""
+    for question_id in column(db, "SELECT id FROM questions WHERE cycle_id = ?", (cycle_id,)):
+        withdraw(db, question_id)
+
+
+def withdraw(db: sqlite3.Connection, question_id: int) -> None:
+    """Drop a question, and stop withholding what no other question withholds.
+
+    Messages forgotten for good stay withheld.
+    """
+    of_question = "SELECT {0} FROM question_items WHERE question_id = ? AND {0} IS NOT NULL"
+    observation_ids = column(db, of_question.format("observation_id"), (question_id,))
+    message_ids = column(db, of_question.format("message_id"), (question_id,))
+    db.execute("DELETE FROM questions WHERE id = ?", (question_id,))
+    db.execute("DELETE FROM question_items WHERE question_id = ?", (question_id,))
+    db.execute(
+        f"""UPDATE observations SET withheld = 0
+            WHERE id IN {ID_LIST} AND id NOT IN ({_APPLIED.format("observation_id")}
+                AND observation_id IS NOT NULL)""",
+        (json_ids(observation_ids),),
+    )
+    db.execute(
+        f"""UPDATE messages SET withheld = 0 WHERE id IN {ID_LIST}
+            AND uid NOT IN (SELECT message_uid FROM tombstones)
+            AND id NOT IN ({_APPLIED.format("message_id")} AND message_id IS NOT NULL)""",
+        (json_ids(message_ids),),
+    )
