@@ -81,7 +81,7 @@ async def check_models(
     if models.is_notebook:
         return [credentials]
     try:
-        async with asyncio.timeout(seconds if models.provider is Provider.ANTHROPIC else None):
+        async with asyncio.timeout(None if models.provider is Provider.LOCAL else seconds):
             return [credentials, await _answer(models.main)]
     except TimeoutError:
         detail = (

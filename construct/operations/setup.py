@@ -25,6 +25,7 @@ from construct.llm.providers import (
     named_provider,
 )
 from construct.llm.servers.types import ANTHROPIC, GGUF, FoundModel, models_named
+from construct.llm.servers.windows import ask_for_window
 from construct.llm.types import ChatMessage, Request, Text
 from construct.program import in_shell
 from construct.store.database import make_folder
@@ -324,7 +325,7 @@ def _asked_window(settings: Settings) -> int | None:
     """Return the model's context window, asking its server in every way there is."""
     if settings.base_url is None or settings.model is None:
         return None
-    return servers.ask_for_window(settings.base_url, settings.model, credential_headers(settings))
+    return ask_for_window(settings.base_url, settings.model, credential_headers(settings))
 
 
 async def _try_out(settings: Settings) -> tuple[str | None, str, bool]:

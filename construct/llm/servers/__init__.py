@@ -23,7 +23,6 @@ from construct.llm.servers.ollama import OLLAMA
 from construct.llm.servers.other import OTHER
 from construct.llm.servers.types import Ask, FoundModel, ServerKind, models_named
 from construct.llm.servers.vllm import VLLM
-from construct.llm.servers.windows import window_anywhere
 
 KINDS: tuple[ServerKind, ...] = (OLLAMA, LMSTUDIO, LLAMACPP, VLLM)
 _LOOK_FOR = "CONSTRUCT_LOOK_FOR"
@@ -55,15 +54,6 @@ def describe(base_url: str, name: str, headers: Mapping[str, str]) -> FoundModel
     if kind.describe is not None:
         return kind.describe(ask, base_url, name)
     return next(iter(models_named(kind.find(ask, base_url) or [], name)), None)
-
-
-def ask_for_window(base_url: str, name: str, headers: Mapping[str, str]) -> int | None:
-    """Ask a server that the user has chosen, in every way there is, how much a model can read.
-
-    Returns tokens, or None. Servers of a known kind say it in one place: `describe` asks there.
-    """
-    ask = asker(base_url, headers, CHOSEN_SERVER_SECONDS)
-    return window_anywhere(ask, base_url, name) if _kind_at(ask) is OTHER else None
 
 
 def list_models(base_url: str, headers: Mapping[str, str]) -> list[FoundModel]:
