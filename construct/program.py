@@ -2,6 +2,7 @@
 
 import os
 from functools import cache
+from pathlib import Path
 
 _UNDER_UV = "UV_RUN_RECURSION_DEPTH"
 """What `uv run` sets for everything that it starts, and for what that starts."""
@@ -22,6 +23,9 @@ def in_shell(arguments: str) -> str:
 
 def _starter() -> str:
     """Return the name of the program that started this one, empty if it is gone."""
+    parent_name = Path(f"/proc/{os.getppid()}/comm")  # where there is one, it is faster
+    if parent_name.exists():
+        return parent_name.read_text("utf-8", "replace").strip()
     import psutil  # takes 20 ms
 
     try:

@@ -47,7 +47,7 @@ class ResizableApplication(Application[None]):
         **options: Any,
     ) -> None:
         super().__init__(**options)
-        self.reflow = reflow
+        self._reflow = reflow
         self._on_resized = on_resized
         self._on_settled = on_settled
         self._settling: asyncio.TimerHandle | None = None
@@ -59,6 +59,14 @@ class ResizableApplication(Application[None]):
     def resizing(self) -> bool:
         """Whether the size has just changed."""
         return self._settling is not None
+
+    @property
+    def keeps_blank_rows(self) -> bool:
+        """Whether the terminal, made narrower, keeps the blank rows below the prompt.
+
+        tmux does, and pushes as many rows more out of its top.
+        """
+        return self._reflow == Reflow.EVER_SHOWN
 
     def erase(self) -> None:
         """Erase the prompt and leave the cursor where it began."""
@@ -75,7 +83,7 @@ class ResizableApplication(Application[None]):
         if not self.is_running or self.is_done:
             return
         self._drawn_size = self.output.get_size()
-        if self.reflow != Reflow.NOTHING:
+        if self._reflow != Reflow.NOTHING:
             cursor, columns = self.renderer._cursor_pos, self._drawn_size.columns
             self.output.cursor_up(more_rows(self._widths[: cursor.y], cursor.x, columns))
         self._erase_lines()
@@ -88,7 +96,7 @@ class ResizableApplication(Application[None]):
 
         It moves lines that are erased all at once into the scrollback.
         """
-        if self.reflow != Reflow.EVER_SHOWN:
+        if self._reflow != Reflow.EVER_SHOWN:
             return
         above = self.renderer._cursor_pos.y
         rows = self.output.get_size().rows
@@ -106,7 +114,7 @@ class ResizableApplication(Application[None]):
         self._drawn_size = size
         on_screen = self.renderer.last_rendered_screen is not None
         super()._redraw(render_as_done)
-        before = self._widths if on_screen and self.reflow == Reflow.EVER_SHOWN else []
+        before = self._widths if on_screen and self._reflow == Reflow.EVER_SHOWN else []
         self._widths = [max(pair) for pair in zip_longest(before, self._row_widths(), fillvalue=0)]
 
     def _row_widths(self) -> list[int]:

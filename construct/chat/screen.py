@@ -54,7 +54,7 @@ from construct.chat.around_prompt import Live, ToolbarState, toolbar
 from construct.chat.editor import edit_file, edit_text
 from construct.chat.pastes import read_long_pastes
 from construct.chat.prompt import Prompt, key_bindings
-from construct.chat.resizing import Reflow, ResizableApplication, reflow_of
+from construct.chat.resizing import ResizableApplication, reflow_of
 from construct.chat.vi import vi_state_words
 from construct.errors import ConstructError, UsageError
 from construct.views.themes import Theme, prompt_style
@@ -158,8 +158,7 @@ class Screen:
         size = self.app.output.get_size()
         added = (size.columns - 1) // _NARROW  # rows that each of now will then take besides
         room = (size.rows - _ROWS_OUTSIDE_TAIL - added) // (added + 1)
-        if added and self.app.reflow == Reflow.EVER_SHOWN:
-            # tmux keeps what is blank below the prompt, so that less room is left above it.
+        if added and self.app.keeps_blank_rows:  # less room is left above the prompt
             room = min(room, (self._printed_rows - added) // added)
         return max(1, min(max(_TAIL_ROWS, size.rows // 3), room))
 

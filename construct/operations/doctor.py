@@ -28,7 +28,7 @@ from construct.store.vectors import count_without
 from construct.user_rules import read_rules
 from construct.vocabulary import Provider
 
-_MODEL_SECONDS = 8.0
+_MODEL_SECONDS = 5.0
 """The longest that a server is waited for, to find its models and to get a word from one."""
 _MAX_PROBLEMS = 5
 """How many problems of one kind are listed."""
@@ -81,7 +81,7 @@ async def check_models(
     if models.is_notebook:
         return [credentials]
     try:
-        async with asyncio.timeout(seconds if models.provider is Provider.ANTHROPIC else None):
+        async with asyncio.timeout(None if models.provider is Provider.LOCAL else seconds):
             return [credentials, await _answer(models.main)]
     except TimeoutError:
         detail = (

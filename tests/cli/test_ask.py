@@ -183,6 +183,27 @@ def test_input_that_is_not_utf8_is_refused_with_its_reason(program: Program, std
     assert not program.db.exists()
 
 
+def test_ctrl_c_keeps_all_that_was_shown(tmp_path: Path, program: Program, api: FakeApi) -> None:
+    """On a terminal, where a word is held back until its line is known, it is shown too."""
+    words = " ".join(f"word{n}" for n in range(200))
+    api.enqueue("chat", Reply(words, chunk_size=7, chunk_delay=0.02))
+    terminal = PseudoTerminal(
+        [sys.executable, "-m", "construct", "ask", "--no-wait", "Go on."],
+        program.environment({"HOME": str(tmp_path)}),
+        columns=40,
+    )
+    try:
+        terminal.see("word20")
+        terminal.type("\x03")
+        assert terminal.wait() == 130
+    finally:
+        terminal.close()
+    shown = " ".join(terminal.screen.text.replace("^C", "").split())
+    with closing(sqlite3.connect(program.db)) as db:
+        (kept,) = db.execute("SELECT content FROM messages WHERE role = 'assistant'").fetchone()
+    assert shown == kept
+
+
 def test_a_byte_order_mark_is_dropped(program: Program, api: FakeApi) -> None:
     """Windows writes one before UTF-8."""
     program.run("ask", "--no-wait", stdin="\ufeffHello.")

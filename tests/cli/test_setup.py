@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.fake_api import FakeApi
 from tests.support.fake_faults import http
-from tests.support.model_servers import ModelServer, llamacpp, ollama
+from tests.support.model_servers import ModelServer, llamacpp, lmstudio, ollama
 from tests.support.program import Program
 from tests.support.weights import smollm
 
@@ -407,6 +407,16 @@ def test_setup_asks_the_server_for_its_window_in_every_way(program: Program, pat
         assert "40,960 tokens at once" in done.stdout
         assert "CONSTRUCT_CONTEXT_WINDOW" in done.stdout
         assert "m reads 40,960 tokens at once" in program.run("status").stdout
+
+
+def test_what_a_model_of_a_known_server_could_read_is_not_taken(program: Program) -> None:
+    """LM Studio loads models with less than that."""
+    answers = lmstudio({"granite": {}})
+    answers["GET /v1/models/granite"] = {"id": "granite", "context_length": 131_072}
+    with ModelServer({**answers, "POST /v1/messages": REPLY}) as server:
+        done = program.run("setup", "--server", server.url, "--use", "granite")
+    assert "LM Studio does not say" in done.stdout
+    assert "131,072" not in done.stdout
 
 
 def test_a_window_that_nobody_says_is_said_to_be_assumed(program: Program, api: FakeApi) -> None:

@@ -9,7 +9,8 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from construct.llm.servers.asking import CHOSEN_SERVER_SECONDS, asker, at_once, count
+from construct.llm.servers.asking import CHOSEN_SERVER_SECONDS, asker, at_once, count, owned_by
+from construct.llm.servers.lmstudio import LMSTUDIO
 from construct.llm.servers.ollama import OLLAMA
 from construct.llm.servers.types import FoundModel
 
@@ -34,7 +35,6 @@ _KEYS = (
     "max_input_tokens",
     "context_length",
     "context_window",
-    "max_context_length",
     "value",
 )
 _INSIDE = ("default_generation_settings", "parameters", "model_info", "top_provider", "limits")
@@ -45,6 +45,8 @@ _NAMES = ("id", "model", "name", "model_name", "key")
 def ask_for_window(base_url: str, name: str, headers: Mapping[str, str]) -> int | None:
     """Return a model's context window in tokens, or None if the server does not say."""
     ask = asker(base_url, headers, CHOSEN_SERVER_SECONDS)
+    if owned_by(ask("/v1/models"), LMSTUDIO.owner):
+        return None  # elsewhere it says what a model could read, not what it is loaded with
     paths = [place.format(name=quote(name, safe="")) for place in _PLACES]
     answers = at_once([partial(ask, path) for path in paths], CHOSEN_SERVER_SECONDS)
     for answer in answers:

@@ -19,6 +19,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 
 from construct.clock import from_text
+from construct.program import in_shell
 from construct.store.conversations import get_watermarks, set_watermark
 from construct.store.dates import FILL_FIRST_DATES
 from construct.store.invariants import violations
@@ -30,7 +31,6 @@ from construct.store.transfer.refused import RefusedError
 from construct.store.transfer.scratch import refuse_violations
 from construct.text import shorten
 
-_IMPORT_SEPARATELY = "Import it into a database of its own: `construct --db OTHER import FILE`"
 _OWNED = [kind for kind in KINDS.values() if kind.owner]
 """The types of line without a uid that are imported together with another row."""
 _REFERENCES = {
@@ -91,7 +91,7 @@ def merge(db: sqlite3.Connection, *, keep_ids: bool) -> Merged:
     _archive_unobserved(db, touched, newest_before)
     db.execute(f"{FILL_FIRST_DATES} AND id IN ({_new('observations')})")
     _refuse_unread(db)
-    refuse_violations(violations(db, touched), *([_IMPORT_SEPARATELY] if touched - added else []))
+    refuse_violations(violations(db, touched), *([_import_separately()] if touched - added else []))
     counts = db.execute(
         "SELECT kind, is_new, main_id IS NULL, count(*) FROM scratch.id_map GROUP BY 1, 2, 3"
     ).fetchall()
@@ -186,7 +186,7 @@ def _diverged(db: sqlite3.Connection, conversation_id: int) -> RefusedError:
     title = scalar(db, "SELECT title FROM main.conversations WHERE id = ?", (conversation_id,))
     name = f"“{shorten(title, 60)}”" if title else "(no title)"
     why = "it has continued differently here and in the file"
-    return RefusedError(f"conversation {conversation_id} {name}", why, _IMPORT_SEPARATELY)
+    return RefusedError(f"conversation {conversation_id} {name}", why, _import_separately())
 
 
 # Adding new rows
@@ -402,3 +402,7 @@ def _refuse_unread(db: sqlite3.Connection) -> None:
     conversation_id = scalar(db, f"{diverged} LIMIT 1")
     if conversation_id is not None:
         raise _diverged(db, conversation_id)
+
+
+def _import_separately() -> str:
+    return f"Import it into a database of its own: {in_shell('--db OTHER import FILE')}"
