@@ -340,7 +340,9 @@ def test_forgetting_says_first_which_files_go(program: Program, api: FakeApi) ->
     plan = program.run("memory", "forget", "1", stdin="").stderr
     assert "These files would be deleted: [image: miso.png], [text: notes.txt]," in plan
     done = program.run("memory", "forget", "1", "--yes")
-    assert done.stdout.startswith("Deleted: 1 observation, 3 attached files. No longer recalled")
+    assert done.stdout.startswith(
+        "Deleted: 1 observation, 1 relation, 3 attached files. No longer recalled"
+    )
     assert SECRET.encode() not in whole(program)
     assert "My cat is called Miso." in program.run("conversations", "show", "1").stdout
     assert program.run("doctor").returncode == 0

@@ -28,7 +28,7 @@ from construct.memory.recall.query import analyse, excerpt
 from construct.memory.recall.search import Hit, search_memory
 from construct.memory.shown.forks import reach
 from construct.store.messages import get_message, messages_with_uids
-from construct.store.note_links import messages_behind
+from construct.store.note_links import message_links, messages_behind
 from construct.store.records import Message
 from construct.store.replies import question_of
 from construct.store.search import Filters, entries
@@ -117,11 +117,13 @@ def _message_id(db: sqlite3.Connection, hit: Hit, question: str, filters: Filter
     """Return the id of the message to quote for a hit.
 
     For an observation, it is the message behind it that shares the most words with it and
-    the question. None if no message behind it can be quoted.
+    the question; one that it does not name itself counts only if it names none. None if no
+    message behind it can be quoted.
     """
     if hit.kind == ItemKind.MESSAGE:
         return hit.id
-    ids = [message.id for message in messages_behind(db, [hit.id])]
+    named = [message_id for _, message_id in message_links(db, [hit.id])]
+    ids = named or [message.id for message in messages_behind(db, [hit.id])]
     behind = entries(db, ItemKind.MESSAGE, ids, filters)
     found = [e for e in behind if e.is_searchable and _can_answer(e.text)]
     words = {*index_words(hit.text), *analyse(question).words}

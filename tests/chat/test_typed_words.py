@@ -68,6 +68,15 @@ async def test_interrupted_while_another_program_writes(settings: Settings) -> N
         assert stored(settings, SAID) == [("hello",)]
 
 
+def ask_to_forget(db: sqlite3.Connection) -> None:
+    """Let a request to forget the first message wait for its answer."""
+    db.execute(
+        """INSERT INTO questions (id, uid, kind, created_at, withheld_at)
+           VALUES (1, 'q', 'forget', '2026-01-01', '2026-01-01T00:00:00+00:00')"""
+    )
+    db.execute("INSERT INTO question_items (uid, question_id, message_id) VALUES ('i', 1, 1)")
+
+
 async def test_leaving_asks_nothing(api: FakeApi, settings: Settings) -> None:
     """A request to forget that has just come is asked about in the next chat."""
     api.enqueue("chat", FOREVER)
@@ -75,10 +84,7 @@ async def test_leaving_asks_nothing(api: FakeApi, settings: Settings) -> None:
         seat.type("talk\r")
         await seat.see("on and on")
         with closing(open_database(settings.db)) as db, transaction(db):
-            db.execute(
-                "INSERT INTO forget_requests (uid, message_id, withheld_at)"
-                " VALUES ('u', 1, '2026-01-01T00:00:00+00:00')"
-            )
+            ask_to_forget(db)
         await seat.leave()
     async with seated(settings) as seat:
         await seat.see("Forget it for good? [y/N]")
@@ -300,10 +306,7 @@ async def test_the_first_question_waits_for_a_pause_too(api: FakeApi, settings: 
         await seat.see("You said")
         await seat.leave()
     with closing(open_database(settings.db)) as db, transaction(db):
-        db.execute(
-            "INSERT INTO forget_requests (uid, message_id, withheld_at)"
-            " VALUES ('u', 1, '2026-01-01T00:00:00+00:00')"
-        )
+        ask_to_forget(db)
     async with seated(settings) as seat:
         for key in "good morning\rthanks\r":
             seat.type(key)

@@ -150,7 +150,7 @@ def _import_all() -> None:
         "cli.transfer",
         "operations.transfer",
         "cli.memory_work",
-        "companion",
+        "talk.companion",
         "llm.anthropic_stream",
         "chat.line_mode",
     )
