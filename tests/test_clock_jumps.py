@@ -118,7 +118,7 @@ async def test_a_clock_that_jumps_a_year_breaks_nothing(
         assert len(api.of("reflector")) >= 1
         said = [m.created_at for m in await t.companion.store.call(messages_of, t.id)]
         assert len(said) == 28
-        assert said == sorted(said)
+        assert len({moment[:4] for moment in said}) > 1  # each by the clock of its moment
         clock.hand.now += 5 * YEAR
         assert await t.companion.store.call(spent_today, t.companion.memory_config) == 0
         while await t.companion.store.call(newest_cycle):
