@@ -30,8 +30,9 @@ from construct.llm.providers import choose_models
 from construct.llm.types import Model
 from construct.memory.learning.asking import Account
 from construct.memory.learning.proposals import ProposedObservation, ReflectionProposal
-from construct.memory.learning.reflection_checks import ChangeKind, check_reflection
-from construct.memory.learning.verifier import Group, verify
+from construct.memory.learning.reflection_checks import check_reflection
+from construct.memory.learning.reflector import line_group
+from construct.memory.learning.verifier import verify
 from construct.memory.shown.lines import line_tokens
 from construct.store.records import Observation
 
@@ -107,7 +108,7 @@ async def by_verifier(model: Model, cases: Sequence[Case], batch: int) -> list[J
         account = Account("verifier")
         answers = await verify(
             model,
-            [Group(ChangeKind.LINE, case.notes, _as_proposed(case)) for case in part],
+            [line_group(case.notes, _as_proposed(case)) for case in part],
             account,
         )
         if answers is None:

@@ -6,6 +6,9 @@
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import cast
+
+_FIRST_YEAR, _LAST_YEAR = 1000, 9000
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,10 @@ class Clock:
             return moment.astimezone(self.zone)
         except OverflowError:  # an imported time in the first or last hours of the calendar
             return moment
+
+    def wall(self) -> datetime:
+        """Return what the clock on the user's wall shows now, without a zone."""
+        return self.local(self.now()).replace(tzinfo=None)
 
     def day(self, moment: str) -> date:
         """Return the date of a stored time in the user's time zone."""
@@ -79,3 +86,37 @@ def gap_words(gap: timedelta) -> str:
             return f"{count} {unit}" + ("s" if count != 1 else "")
     minutes = max(1, round(seconds / 60))
     return f"{minutes} minute" + ("s" if minutes != 1 else "")
+
+
+def read_moment(text: str, zone: tzinfo | None) -> datetime:
+    """Return the moment of an ISO 8601 time; one without an offset is in `zone`.
+
+    Raises ValueError, whose message says what it must be.
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        moment = datetime.min  # noqa: DTZ901 - refused below
+    if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
+        raise ValueError("it must be an ISO 8601 time such as 2026-03-01T14:30:00+01:00")
+    if moment.tzinfo:
+        return moment
+    return moment.replace(tzinfo=zone) if zone else moment.astimezone()
+
+
+def read_time_of_day(text: str) -> time:
+    """Return a time of day such as 08:00. Raises ValueError, as `read_moment` does."""
+    try:
+        return time.fromisoformat(text).replace(second=0, microsecond=0, tzinfo=None)
+    except ValueError:
+        raise ValueError("it must be a time of day such as 08:00") from None
+
+
+def read_zone(text: str) -> tzinfo:
+    """Return the time zone with this name. Raises ValueError, as `read_moment` does."""
+    from zoneinfo import ZoneInfo
+
+    try:
+        return cast(tzinfo, ZoneInfo(text))
+    except (KeyError, ValueError, OSError):  # KeyError: not found; OSError: the name of a folder
+        raise ValueError("it must be a time zone such as Europe/Lisbon") from None

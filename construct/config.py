@@ -9,17 +9,22 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
-from itertools import chain
+from datetime import datetime, time
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar, cast
-from urllib.parse import urlsplit
+from typing import TypeVar
 
 from platformdirs import user_config_path, user_data_path
 
-from construct.clock import Clock
+from construct.clock import Clock, read_moment, read_time_of_day, read_zone
 from construct.env_file import EnvFile, Trust, read_env_file, trust_in
 from construct.errors import UsageError
+from construct.setting_sources import (
+    ANTHROPIC_SECRETS,
+    OPENAI_SECRETS,
+    Credentials,
+    Values,
+)
 from construct.user_rules import MAX_RULES_BYTES
 from construct.vocabulary import MemorySetting, Provider, Scope
 
@@ -30,6 +35,7 @@ SCOPES = tuple(Scope)
 MEMORY_SETTINGS = tuple(MemorySetting)
 THEMES = ("auto", "light", "dark")
 EDITING_MODES = ("auto", "emacs", "vi")
+NOTIFY_TEXTS = ("label", "full")
 HARMLESS_IN_ENV_FILE = frozenset(
     {
         "CONSTRUCT_OBSERVER_THRESHOLD",
@@ -50,14 +56,11 @@ HARMLESS_IN_ENV_FILE = frozenset(
 """Settings that count in a `.env` even if the user has not trusted it."""
 LOOK_FOR = "CONSTRUCT_LOOK_FOR"
 """The setting that lists where to look for model servers."""
-WRITTEN_BY_SETUP = "CONSTRUCT_SETUP"
-"""The setting in `config.env` that lists the settings `construct setup` wrote there."""
 _MAX_NUMBER = 1_000_000_000
 """The highest whole number that a setting can have."""
 _MIN_WINDOW = 2_048
 """The smallest context window that can be set, in tokens."""
 # Closer to the ends of the calendar, dates some days before or after could not be computed.
-_FIRST_YEAR, _LAST_YEAR = 1000, 9000
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,8 @@ class Settings:
     api_key: str | None = None
     auth_token: str | None = None
     base_url: str | None = None
+    openai: Credentials = Credentials()
+    """Those for a server that speaks OpenAI's protocol; the ones above are for Anthropic's."""
     persona: Path | None = None
     """The file named by CONSTRUCT_PERSONA."""
     recent_messages: int = 20
@@ -116,6 +121,12 @@ class Settings:
     memory_rules: Path | None = None
     """The file with the user's rules for the memory; it need not exist."""
     worker_daily_usd: float = 1.0
+    remind_at: time = time(8)
+    """When on a day a reminder of something without a time of day is due."""
+    notify_text: str = "label"
+    """How much of a note a reminder that leaves the machine carries: `label` or `full`."""
+    notify: str | None = field(default=None, repr=False)
+    """Where reminders go when no chat is open: `desktop`, or an Apprise URL."""
     theme: str = "auto"
     editing_mode: str = "auto"
     unknown: tuple[str, ...] = ()
@@ -173,18 +184,23 @@ def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None =
     config_dir = user_config_path("construct", appauthor=False)
     env_file = read_env_file(Path(".env"))
     trust = trust_in(env_file, config_dir)
-    values = _Values(
+    values = Values(
         environ,
         env_file,
         read_env_file(config_dir / "config.env"),
+        HARMLESS_IN_ENV_FILE,
         is_trusted=trust is Trust.TRUSTED,
     )
     default = Settings(user_data_path("construct", appauthor=False) / "construct.db", config_dir)
     thresholds = default.thresholds
-    zone = values.get("CONSTRUCT_TZ", _zone, None)
+    zone = values.get("CONSTRUCT_TZ", read_zone, None)
     if zone is None:
         _check_system_zone()
-    credentials = values.credentials()
+    credentials = values.credentials("ANTHROPIC_BASE_URL", ANTHROPIC_SECRETS)
+    provider = values.get("CONSTRUCT_PROVIDER", _one_of(PROVIDERS), default.provider)
+    openai = Credentials()
+    if provider == Provider.OPENAI or values.env_file_wants(Provider.OPENAI):
+        openai = values.credentials("OPENAI_BASE_URL", OPENAI_SECRETS)
     values.mark_known(LOOK_FOR)  # read from the environment only, where servers are looked for
     if db is None:
         db = values.get("CONSTRUCT_DB", _path, default.db)
@@ -193,7 +209,7 @@ def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None =
     return Settings(
         db=db,
         config_dir=config_dir,
-        clock=Clock(values.get("CONSTRUCT_NOW", _moment(zone), None), zone),
+        clock=Clock(values.get("CONSTRUCT_NOW", partial(read_moment, zone=zone), None), zone),
         thresholds=Thresholds(
             observer=values.get("CONSTRUCT_OBSERVER_THRESHOLD", _positive, thresholds.observer),
             compact=values.get("CONSTRUCT_COMPACT_THRESHOLD", _positive, thresholds.compact),
@@ -204,7 +220,7 @@ def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None =
                 "CONSTRUCT_BLOCK_AFTER", _number(1, math.inf), thresholds.block_after
             ),
         ),
-        provider=values.get("CONSTRUCT_PROVIDER", _one_of(PROVIDERS), default.provider),
+        provider=provider,
         model=values.get("CONSTRUCT_MODEL", model_name, None),
         context_window=values.get("CONSTRUCT_CONTEXT_WINDOW", _window, None),
         worker_model=values.get("MEMORY_WORKER_MODEL", model_name, None),
@@ -213,6 +229,7 @@ def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None =
         api_key=credentials.api_key,
         auth_token=credentials.auth_token,
         base_url=credentials.base_url,
+        openai=openai,
         persona=values.get("CONSTRUCT_PERSONA", _readable_file, None),
         recent_messages=values.get("CONSTRUCT_RECENT_MESSAGES", _positive, default.recent_messages),
         scope=values.get("CONSTRUCT_SCOPE", _one_of(SCOPES), default.scope),
@@ -223,6 +240,9 @@ def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None =
         worker_daily_usd=values.get(
             "CONSTRUCT_WORKER_DAILY_USD", _number(0, math.inf), default.worker_daily_usd
         ),
+        remind_at=values.get("CONSTRUCT_REMIND_AT", read_time_of_day, default.remind_at),
+        notify_text=values.get("CONSTRUCT_NOTIFY_TEXT", _one_of(NOTIFY_TEXTS), "label"),
+        notify=values.get_own("CONSTRUCT_NOTIFY", _notify_address, None),
         theme=values.get("CONSTRUCT_THEME", _one_of(THEMES), default.theme),
         editing_mode=values.get(
             "CONSTRUCT_EDITING_MODE", _one_of(EDITING_MODES), default.editing_mode
@@ -237,137 +257,6 @@ def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None =
         is_chosen_by_setup=values.is_chosen_by_setup,
         is_address_from_env_file=credentials.is_address_from_env_file,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Credentials:
-    base_url: str | None
-    api_key: str | None
-    auth_token: str | None
-    is_address_from_env_file: bool
-
-
-class _Values:
-    """Looks up settings as text in all sources, in their order of precedence."""
-
-    def __init__(
-        self, environ: Mapping[str, str], env_file: EnvFile, config: EnvFile, *, is_trusted: bool
-    ) -> None:
-        self._env_file = env_file.values
-        self._is_trusted = is_trusted
-        self._looked_up: set[str] = set()
-        self._known_elsewhere = {WRITTEN_BY_SETUP}
-        self.ignored: dict[str, None] = {}
-        """Settings that an untrusted `.env` would change, among those looked up so far."""
-        listed = config.values.get(WRITTEN_BY_SETUP, "").split(",")
-        self.setup_names = frozenset(filter(None, listed))
-        has_credentials = _has_credentials(environ) or (
-            is_trusted and _has_credentials(env_file.values)
-        )
-        self.is_chosen_by_setup = bool(self.setup_names) and not has_credentials
-        # What setup wrote counts as a whole or not at all: a key from elsewhere must not be
-        # sent to an address that setup wrote, nor the other way round.
-        unused: frozenset[str] = frozenset()
-        if has_credentials:
-            unused = self.setup_names
-        elif self.setup_names:
-            unused = frozenset(CREDENTIALS) - self.setup_names
-        used = {name: value for name, value in config.values.items() if name not in unused}
-        self._sources = [environ, env_file.values, used]
-
-    def get(self, name: str, parse: Callable[[str], T], default: T) -> T:
-        """Return the parsed value of a setting, or its default if no source has it."""
-        value = self._first_value(name)
-        return default if value is None else _parsed(name, value.text, parse)
-
-    def credentials(self) -> _Credentials:
-        """Return the server's address and its keys.
-
-        If the address comes from `.env`, so must the keys: whoever wrote that file decides
-        where they are sent.
-        """
-        address = self._first_value("ANTHROPIC_BASE_URL")
-        is_from_env_file = address is not None and address.source is self._env_file
-        secrets: dict[str, str | None] = {}
-        for name in SECRETS:
-            value = self._first_value(name)
-            text = value.text if value else None
-            if is_from_env_file:
-                text = self._value_in(name, self._env_file)
-            secrets[name] = _parsed(name, text, _secret, is_secret=True) if text else None
-        return _Credentials(
-            base_url=self.get("ANTHROPIC_BASE_URL", server_address, None),
-            api_key=secrets["ANTHROPIC_API_KEY"],
-            auth_token=secrets["ANTHROPIC_AUTH_TOKEN"],
-            is_address_from_env_file=is_from_env_file,
-        )
-
-    def mark_overridden(self, name: str) -> None:
-        """Record that a setting exists, although another value is used now."""
-        self._looked_up.add(name)
-
-    def mark_known(self, name: str) -> None:
-        """Record that a setting exists, although it is not looked up here."""
-        self._known_elsewhere.add(name)
-
-    def unknown(self) -> tuple[str, ...]:
-        """Return the names that look like a setting of ours but were never looked up."""
-        names = {name for name in chain(*self._sources) if name.startswith(_PREFIXES)}
-        return tuple(sorted(names - self._looked_up - self._known_elsewhere))
-
-    def need_trust(self) -> dict[str, str]:
-        """Return the settings in `.env` that count only if it is trusted, with their values."""
-        names = sorted(self._looked_up - HARMLESS_IN_ENV_FILE)
-        given = {name: self._env_file.get(name, "").strip() for name in names}
-        return {name: value for name, value in given.items() if value}
-
-    def _first_value(self, name: str) -> "_Value | None":
-        """Return a setting from the first source that has it. Blank values are skipped."""
-        self._looked_up.add(name)
-        for source in self._sources:
-            text = self._value_in(name, source)
-            if text is not None:
-                return _Value(text, source)
-        return None
-
-    def _value_in(self, name: str, source: Mapping[str, str]) -> str | None:
-        value = source.get(name, "").strip()
-        if not value:
-            return None
-        if source is self._env_file and not self._is_trusted and name not in HARMLESS_IN_ENV_FILE:
-            self.ignored[name] = None
-            return None
-        return value
-
-
-class _Value(NamedTuple):
-    """A setting as text, and the source it comes from."""
-
-    text: str
-    source: Mapping[str, str]
-
-
-_PREFIXES = ("CONSTRUCT_", "MEMORY_WORKER_")
-SECRETS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
-CREDENTIALS = (*SECRETS, "ANTHROPIC_BASE_URL")
-"""What `construct setup` wrote does not count if one of these comes from elsewhere.
-
-"Elsewhere" is the environment, or a `.env` that the user has trusted.
-"""
-
-
-def _has_credentials(source: Mapping[str, str]) -> bool:
-    return any(source.get(name, "").strip() for name in CREDENTIALS)
-
-
-def _parsed(name: str, text: str, parse: Callable[[str], T], *, is_secret: bool = False) -> T:
-    try:
-        return parse(text)
-    except ValueError as error:
-        value = "" if is_secret else f" is {text[:60]!r}"
-        raise UsageError(
-            f"{name}{value}: {error}. Correct it in the environment, .env or config.env."
-        ) from error
 
 
 def _positive(text: str) -> int:
@@ -412,6 +301,14 @@ def _one_of(allowed: tuple[str, ...]) -> Callable[[str], str]:
     return parse
 
 
+def _notify_address(text: str) -> str:
+    if text.lower() == "desktop":
+        return "desktop"
+    if "://" not in text or not text.isprintable():
+        raise ValueError("it must be desktop, or an Apprise URL such as ntfy://topic")
+    return text
+
+
 def _path(text: str) -> Path:
     if "\0" in text:
         raise ValueError("it must not contain a NUL byte")
@@ -444,39 +341,6 @@ def model_name(text: str) -> str:
     return text.strip()
 
 
-def _secret(text: str) -> str:
-    if not text.isascii() or not text.isprintable():
-        raise ValueError("it contains characters that no key has")
-    return text
-
-
-def server_address(text: str) -> str:
-    """Return the address of a server; raises ValueError if it is not an HTTP address."""
-    try:
-        parts = urlsplit(text)
-        is_address = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
-    except ValueError:  # the port is not a number, or a bracket is not closed
-        is_address = False
-    if not is_address or not text.isprintable() or " " in text:
-        raise ValueError("it must be an address such as http://localhost:8080")
-    return text
-
-
-def _moment(zone: tzinfo | None) -> Callable[[str], datetime | None]:
-    def parse(text: str) -> datetime:
-        try:
-            moment = datetime.fromisoformat(text)
-        except ValueError:
-            moment = datetime.min  # noqa: DTZ901 - refused below
-        if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
-            raise ValueError("it must be an ISO 8601 time such as 2026-03-01T14:30:00+01:00")
-        if moment.tzinfo:
-            return moment
-        return moment.replace(tzinfo=zone) if zone else moment.astimezone()
-
-    return parse
-
-
 def _check_system_zone() -> None:
     """Raise UsageError if the system's time zone, which TZ can set, is a day off or more."""
     try:
@@ -487,12 +351,3 @@ def _check_system_zone() -> None:
             f"TZ is {os.environ.get('TZ', '')!r}, which is a day or more away from UTC.\n"
             "Set TZ or CONSTRUCT_TZ to one such as Europe/Lisbon."
         ) from None
-
-
-def _zone(text: str) -> tzinfo | None:
-    from zoneinfo import ZoneInfo
-
-    try:
-        return cast(tzinfo, ZoneInfo(text))
-    except (KeyError, ValueError, OSError):  # KeyError: not found; OSError: the name of a folder
-        raise ValueError("it must be a time zone such as Europe/Lisbon") from None

@@ -17,7 +17,7 @@ from pathlib import Path
 from construct.errors import UsageError
 
 _NEEDS_NO_QUOTES = re.compile(r"[A-Za-z0-9_./:@+,-]+")
-_OUR_NAME = re.compile(r"\b(?:CONSTRUCT_|ANTHROPIC_|MEMORY_WORKER_)")
+_OUR_NAME = re.compile(r"\b(?:CONSTRUCT_|ANTHROPIC_|OPENAI_|MEMORY_WORKER_)")
 
 
 class Trust(StrEnum):

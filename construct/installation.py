@@ -13,7 +13,13 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 _PACKAGE = "construct-companion"
-_MODULE_OF_EXTRA = {"local": "xllamacpp", "mcp": "mcp", "semantic": "onnxruntime"}
+_MODULE_OF_EXTRA = {
+    "local": "xllamacpp",
+    "mcp": "mcp",
+    "notify": "apprise",
+    "openai": "openai",
+    "semantic": "onnxruntime",
+}
 """A module that each extra installs: the extra is installed if it can be found."""
 
 

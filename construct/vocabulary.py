@@ -241,5 +241,6 @@ class Provider(StrEnum):
     """Where replies come from."""
 
     ANTHROPIC = "anthropic"
+    OPENAI = "openai"
     LOCAL = "local"
     NOTEBOOK = "notebook"

@@ -46,14 +46,14 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the machine's settings, files and proxies out of the tests."""
     for name in list(os.environ):
         if name.startswith(
-            ("ANTHROPIC_", "CONSTRUCT_", "MEMORY_", "XDG_", "UV_")
+            ("ANTHROPIC_", "CONSTRUCT_", "MEMORY_", "OPENAI_", "UV_", "XDG_")
         ) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
     monkeypatch.setattr(
         "construct.llm.embedding._PACKAGE", "no_weights_here"
     )  # installed or not, as if they were not
     monkeypatch.setattr(
-        "construct.llm.anthropic_stream.FIRST_PAUSE", 0.01
+        "construct.llm.reply_stream.FIRST_PAUSE", 0.01
     )  # the tests of the pauses set their own
     home = tmp_path / "home"
     home.mkdir()
@@ -69,8 +69,15 @@ def life(tmp_path: Path) -> Iterator[Life]:
     lived.db.close()
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test that is marked so against both protocols."""
+    is_marked = metafunc.definition.get_closest_marker("both_protocols") is not None
+    if is_marked and "api" in metafunc.fixturenames:
+        metafunc.parametrize("api", ["anthropic", "openai"], indirect=True)
+
+
 @pytest.fixture
-def api() -> Iterator[FakeApi]:
-    """A strict fake of the Messages API on loopback."""
-    with FakeApi() as fake:
+def api(request: pytest.FixtureRequest) -> Iterator[FakeApi]:
+    """A strict fake on loopback: of the Messages API, unless a test wants both protocols."""
+    with FakeApi(protocol=getattr(request, "param", "anthropic")) as fake:
         yield fake

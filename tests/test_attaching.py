@@ -20,9 +20,9 @@ from construct.talk.events import Noticed
 from construct.talk.private_ledger import PrivateLedger
 from construct.talk.responder import Responder
 from tests.support.attaching import attachments, cat, lease, notes, shapes
-from tests.support.fake_api import FakeApi, faults
+from tests.support.fake_api import FakeApi, adversarial, faults
 from tests.support.fake_types import blocks_of
-from tests.support.fake_worker import note, observer_answer
+from tests.support.fake_worker import note, observer_answer, read_groups
 from tests.support.files import pdf, picture
 from tests.support.model_servers import ModelServer, ollama
 from tests.support.program import Program
@@ -196,7 +196,6 @@ async def test_the_observer_sees_a_file_once(tmp_path: Path, api: FakeApi) -> No
                 note("User's train to Porto leaves at 14:32", ["M1"]),
                 note("User pays 950 euros of rent", ["M1"]),
                 note("User calls the cat Miso", ["M1"]),
-                note("User has a dog called Rex", ["M3"]),
             ]
         ),
     )
@@ -207,6 +206,7 @@ async def test_the_observer_sees_a_file_once(tmp_path: Path, api: FakeApi) -> No
         await t.companion.worker.run_due(t.id)
         t.check()
     (request,) = api.of("observer")
+    assert shapes(api.of("verifier")[0].body["messages"][0]) == ["image", "image", "document"]
     assert shapes(request.body["messages"][0]) == ["image", "image", "document"]
     said = request.body["messages"][0]["content"][0]["text"]
     assert (
@@ -234,20 +234,22 @@ async def test_the_observer_reads_no_long_pdf(
 
 
 async def test_a_blind_observer_invents_nothing(tmp_path: Path, api: FakeApi) -> None:
-    """Without the picture, a term that nobody said is left out.
+    """Without the picture, the verifier is told what nobody said.
 
     The file's line is not taken for a fact.
     """
-    answer = observer_answer([note("User's train leaves at 14:32", ["M1"])])
-    api.enqueue("observer", answer)
+    api.observer = lambda _body: observer_answer([note("User's train leaves at 14:32", ["M1"])])
+    api.verifier = adversarial.always_no
     async with talking(tmp_path, api, **LOW) as t:
         assert t.companion.models.worker is not None
         t.companion.models.worker.reads = frozenset()
         await attach(t, "word " * 400, cat(tmp_path, "img_2034.png"))
         await t.companion.worker.run_due(t.id)
     assert isinstance(api.of("observer")[0].body["messages"][0]["content"], str)
+    assert read_groups(api.of("verifier")[0].body)[0].look == ["14:32"]
     with closing(open_database(tmp_path / "construct.db")) as db:
-        assert db.execute("SELECT count(*) FROM observations").fetchone() == (0,)
+        (noted,) = db.execute("SELECT content FROM observations").fetchone()
+    assert set(noted.split()) == {"word"}
 
 
 def test_by_rule_a_line_is_no_sentence(program: Program, api: FakeApi) -> None:
@@ -492,7 +494,8 @@ async def test_a_talk_with_files_from_end_to_end(tmp_path: Path, api: FakeApi) -
     seen = [shape for one in api.of("observer") for shape in shapes(one.body["messages"][0])]
     assert (seen.count("image"), seen.count("document")) == (len(names), 1)
     contents = [one.body["messages"][0]["content"] for one in api.of("observer")]
-    told = "\n".join(blocks_of(content)[0]["text"] for content in contents)
+    texts = [blocks_of(content)[0]["text"] for content in contents]
+    told = "\n".join(text.partition("[M1]")[2] for text in texts)  # what came before is told twice
     assert all(told.count(f"[image: {name}]") == 1 for name in names)
     assert told.count("[pdf: lease.pdf]") == told.count("> Rent is 950 euros.") == 1
     last = api.of("chat")[-1].body["messages"]

@@ -96,7 +96,6 @@ STANCES: tuple[tuple[str, str, str, list[str], list[str]], ...] = (
      DEBT, ["M1"], ["quoted"]),
     ("what the assistant said is its own", "Tell me about it.",
      "The assistant said to tell it more", ["M2"], ["assistant"]),
-    ("what no source says is not stored", OWN, "User collects Venetian glass", ["M1"], []),
 )  # fmt: skip
 
 
@@ -122,9 +121,9 @@ async def test_no_claim_is_stronger_than_its_source(
     ("sources", "stances"),
     [
         pytest.param(["M3"], ["quoted"], id="the mail's own anchor"),
-        pytest.param(["M1"], [], id="the anchor of the user's own words"),
+        pytest.param(["M1"], ["quoted"], id="the anchor of the user's own words"),
         pytest.param(["M1", "M3"], ["quoted"], id="both anchors"),
-        pytest.param(["M2"], [], id="the assistant's anchor"),
+        pytest.param(["M2"], ["quoted"], id="the assistant's anchor"),
         pytest.param(["M99", "O1", "K1"], [], id="anchors that never went out"),
     ],
 )
@@ -133,7 +132,7 @@ async def test_an_obeyed_mail_states_nothing(
 ) -> None:
     """Whatever sources the mail names, its debt is quoted or not stored.
 
-    It is not stored where the sources do not mention it.
+    Where the sources do not mention it, the mail that does becomes one.
     """
     api.observer = obedient
     async with talking(tmp_path, api) as t:

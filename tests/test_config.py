@@ -151,7 +151,7 @@ BAD = {
     "CONSTRUCT_RETAIN": ["-0.1", "1.1", "nan", "inf", "a fifth"],
     "CONSTRUCT_BLOCK_AFTER": ["0.9", "inf", "nan", "x"],
     "CONSTRUCT_WORKER_DAILY_USD": ["-1", "nan", "free", "inf"],
-    "CONSTRUCT_PROVIDER": ["openai", "anthropic local"],
+    "CONSTRUCT_PROVIDER": ["gemini", "anthropic local"],
     "CONSTRUCT_SCOPE": ["world"],
     "CONSTRUCT_MEMORY": ["yes"],
     "CONSTRUCT_THEME": ["solarized"],
@@ -415,6 +415,64 @@ def test_an_address_and_a_key_of_one_trusted_file_belong_together(config_env: Pa
         "own-token",
     )
     assert not found.is_address_from_env_file
+
+
+OPENAI = {"CONSTRUCT_PROVIDER": "openai"}
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+@pytest.mark.parametrize("from_config", [True, False], ids=["config.env", "environment"])
+def test_an_address_for_openais_protocol_gets_no_key_of_the_users_either(
+    config_env: Path, from_config: bool, trusted: bool
+) -> None:
+    """The rule holds for both protocols; a key in the same trusted file goes along."""
+    mine = OPENAI | {"OPENAI_API_KEY": "own-key"}
+    if from_config:
+        config_env.write_text("".join(f"{name}={value}\n" for name, value in mine.items()))
+    environ = {} if from_config else mine
+    theirs = {"OPENAI_BASE_URL": "http://evil.example/v1"}
+    env_file(theirs)
+    trust(config_env.parent, trusted=trusted)
+    found = load_settings(environ).openai
+    expected = ("http://evil.example/v1", None) if trusted else (None, "own-key")
+    assert (found.base_url, found.api_key) == expected
+    assert found.is_address_from_env_file is trusted
+    env_file(theirs | {"OPENAI_API_KEY": "their-key"})
+    trust(config_env.parent)
+    assert load_settings(environ).openai.api_key == "their-key"
+    assert "own-key" not in repr(load_settings(environ).openai)
+
+
+def test_an_untrusted_file_cannot_choose_openai(config_env: Path) -> None:
+    """All that it would set is named when trust is asked for."""
+    theirs = OPENAI | {"OPENAI_BASE_URL": "http://evil.example/v1", "OPENAI_API_KEY": "k"}
+    env_file(theirs)
+    found = load_settings({})
+    assert (found.provider, bool(found.openai)) == ("auto", False)
+    assert found.untrusted is not None
+    assert found.untrusted.settings == theirs
+    # Another program's key is not worth a question.
+    env_file({"OPENAI_API_KEY": "k"})
+    assert load_settings({}).untrusted is None
+
+
+def test_what_setup_chose_for_openai_counts_as_a_whole(config_env: Path) -> None:
+    """A key for other programs goes nowhere; credentials for Anthropic come first."""
+    names = "CONSTRUCT_PROVIDER,CONSTRUCT_MODEL,OPENAI_BASE_URL"
+    config_env.write_text(
+        "CONSTRUCT_PROVIDER=openai\nCONSTRUCT_MODEL=m\nOPENAI_BASE_URL=http://mine.example/v1\n"
+        f"CONSTRUCT_SETUP={names}\n"
+    )
+    other = {"OPENAI_API_KEY": "other-key", "OPENAI_BASE_URL": "http://other.example/v1"}
+    for environ in ({}, other):
+        found = load_settings(environ)
+        assert (found.provider, found.model) == ("openai", "m")
+        assert (found.openai.base_url, found.openai.api_key) == ("http://mine.example/v1", None)
+    found = load_settings(other | OPENAI)
+    assert (found.openai.api_key, found.openai.base_url) == ("other-key", other["OPENAI_BASE_URL"])
+    assert found.model is None
+    found = load_settings({"ANTHROPIC_API_KEY": "k"})
+    assert (found.provider, bool(found.openai)) == ("auto", False)
 
 
 @pytest.mark.parametrize(

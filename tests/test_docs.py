@@ -29,12 +29,15 @@ _NOT_RUN = {
 
 
 class Asked(dict[str, str]):
-    """An environment without anything in it, that keeps what it was asked for."""
+    """An environment that keeps what it was asked for, with OpenAI's provider in it alone.
+
+    Without that provider its credentials are not asked for.
+    """
 
     def get(self, name: str, default: str = "") -> str:  # type: ignore[override]
         """Note the name."""
         self[name] = ""
-        return default
+        return "openai" if name == "CONSTRUCT_PROVIDER" else default
 
 
 def settings_page() -> dict[str, str]:

@@ -41,6 +41,7 @@ FOREIGN = {
     "jinja2": {"views"},
     "markupsafe": {"views"},
     "anthropic": {"llm"},
+    "openai": {"llm"},
     "httpx2": {"llm"},
     "xllamacpp": {"llm"},
     "onnxruntime": {"llm"},

@@ -13,17 +13,18 @@ from hypothesis import strategies as st
 
 from construct.errors import ConstructError
 from construct.memory.corrections import edit
-from construct.memory.learning.observer import fitting_wishes, system_prompt
+from construct.memory.learning.observer_call import fitting_wishes, system_prompt
 from construct.prompts import prompt
 from construct.store import cycles
 from construct.store.database import transaction
-from construct.store.forbidden import count_left_out, set_rules_file
+from construct.store.forbidden import count_left_out
 from construct.store.observations import kept_on_request
 from construct.text import one_line
 from construct.user_rules import EXAMPLE, Rules, parse_rules, read_rules
 from tests.memory.builders import Life
 from tests.memory.cycles.scripted import observes, writes
 from tests.memory.graph.drawing import Graph, ScriptedModel, answer
+from tests.support.database import use_rules
 from tests.support.fake_api import FakeApi
 from tests.support.fake_faults import http
 from tests.support.program import Program
@@ -59,7 +60,7 @@ def rules(tmp_path: Path) -> Path:
 def life(tmp_path: Path, rules: Path) -> Iterator[Life]:
     """A life whose memory keeps to those rules."""
     life = Life(tmp_path)
-    set_rules_file(life.db, rules)
+    use_rules(life.db, rules)
     yield life
     life.db.close()
 
@@ -215,7 +216,7 @@ def test_the_observer(life: Life) -> None:
 
 
 def test_nobody_checks_what_the_rules_keep_out(program: Program, api: FakeApi, rules: Path) -> None:
-    """A line that replaces a note and is forbidden costs no call of the verifier."""
+    """A line that is forbidden costs no call of the verifier."""
     more = {"CONSTRUCT_MEMORY_RULES": str(rules)}
     api.enqueue("observer", observes(writes("User works for Nexo")))
     program.run("ask", "--no-wait", "I work for Nexo.", more=more)
@@ -224,7 +225,7 @@ def test_nobody_checks_what_the_rules_keep_out(program: Program, api: FakeApi, r
     program.run("ask", "--no-wait", "I get my salary from Brisa now.", more=more)
     program.run("compact", more=more)
     assert len(api.of("observer")) == 2
-    assert not api.of("verifier")
+    assert "Brisa" not in str([r.body for r in api.of("verifier")])
     assert "User works for Nexo" in program.run("memory", "list", more=more).stdout
 
 
@@ -241,7 +242,7 @@ def test_the_reflector(life: Life) -> None:
 async def test_the_graph(tmp_path: Path, rules: Path) -> None:
     """A relation with a forbidden predicate, end or alias is not drawn."""
     graph = Graph(tmp_path)
-    set_rules_file(graph.db, rules)
+    use_rules(graph.db, rules)
     await graph.draw(
         answer(
             "User | has | Salary | P1", "User | sees | Dr. Meier | P1", "User | owns | Boat | P1"

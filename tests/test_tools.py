@@ -15,10 +15,12 @@ from construct.store.database import transaction
 from construct.store.messages import NewMessage, add_message, exclude_from_requests, messages_of
 from construct.store.note_links import messages_behind
 from construct.store.observations import kept_on_request
-from construct.talk.events import Delta, ToolCalled
+from construct.talk.events import Delta, Noticed, ToolCalled
 from tests.memory.builders import Life
 from tests.support.fake_api import FakeApi, Reply, faults
 from tests.support.talks import LOW, facts, talking
+
+pytestmark = pytest.mark.both_protocols
 
 
 def call(name: str, **given: object) -> Reply:
@@ -220,6 +222,9 @@ async def test_remember_stores_a_memory(tmp_path: Path, api: FakeApi) -> None:
         ("User's sister is called Ana.", "person", "assistant")
     ]
     assert [m.content for m in behind] == ["Remember that my sister is called Ana."]
+    told = [event.text for event in t.heard if isinstance(event, Noticed)]
+    assert told == ["Kept as 1: User's sister is called Ana."]
+    assert last_result(api) == "Already noted as 1: User's sister is called Ana."
 
 
 async def test_read_only_memory_stores_nothing(tmp_path: Path, api: FakeApi) -> None:

@@ -40,6 +40,8 @@ _COLLECT_AFTER = 20_000
 Fewer than `cli.COLLECT_AFTER`, which suits short commands: in a chat, such rare and large
 collections would cost a streaming reply a sixth more CPU time.
 """
+REMIND_SECONDS = 20.0
+"""How often a chat looks for reminders that are due."""
 WARM_AFTER_SECONDS = 0.05
 """Pause between drawing the prompt and importing the rest."""
 _UNSENT = "unsent"
@@ -84,6 +86,7 @@ class Session:
         self._starting: asyncio.Task[None] | None = None
         self._answering: asyncio.Task[None] | None = None
         self._refreshing: asyncio.Task[None] | None = None
+        self._reminding: asyncio.Task[None] | None = None
         self._finishing: asyncio.Task[None] | None = None
         self._leaving = self._killed = False
         self.screen = Screen(
@@ -133,6 +136,7 @@ class Session:
         await loaded.dialogue.show_last_exchange()
         self._answering = asyncio.create_task(self._answer_all(loaded), name="dialogue")
         await self._show_due(loaded)
+        self._reminding = asyncio.create_task(self._remind(loaded), name="reminders")
         await self._refresh(loaded)
         await asyncio.to_thread(_warm, loaded.chat)
 
@@ -158,6 +162,22 @@ class Session:
         with suppress(ConstructError):
             if items := await chat.due():
                 loaded.out.show(due_view(items, chat.clock.today()))
+
+    async def _remind(self, loaded: _Loaded) -> None:
+        """Show reminders when they are due, as long as the user is here."""
+        from construct.memory.reminders import outgoing_line, reminder_line
+
+        settings = loaded.chat.settings
+        outgoing = reminder_line if settings.notify_text == "full" else outgoing_line
+        seconds_since_key = 0.0  # whoever opens a chat is there
+        while True:
+            with suppress(ConstructError):
+                reminders = await loaded.chat.take_reminders(seconds_since_key)
+                now = settings.clock.wall()
+                for reminder in reminders:
+                    loaded.out.remind(reminder_line(reminder, now), outgoing(reminder, now))
+            await asyncio.sleep(REMIND_SECONDS)
+            seconds_since_key = self.screen.prompt.seconds_since_key
 
     async def _answer_all(self, loaded: _Loaded) -> None:
         """Run the lines that are sent, one at a time."""
@@ -288,6 +308,7 @@ class Session:
                     await self._finishing
         finally:
             await stop(self._refreshing)
+            await stop(self._reminding)
             await loaded.chat.close()
 
     def _show_unsent(self) -> None:

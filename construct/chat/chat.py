@@ -20,11 +20,13 @@ from construct.memory import policy
 from construct.memory.agenda import AgendaItem
 from construct.memory.cycles.runner import StepReport
 from construct.memory.cycles.situation import read_situation
+from construct.memory.reminders import Reminder
 from construct.memory.turn_context import due_items
 from construct.operations.context import Context, window_of
 from construct.operations.conversations import enter
 from construct.operations.opening import Opening
-from construct.operations.setup import LOCAL_SERVERS, all_models
+from construct.operations.reminders import take_for_chat
+from construct.operations.setup import LOCAL_SERVERS, all_models, own_server
 from construct.operations.status import Meters, meters
 from construct.references import Reference
 from construct.store import cycles
@@ -232,7 +234,7 @@ class Chat:
         before = self.companion.models
         found = await asyncio.to_thread(all_models, self.settings)
         named = next(iter(models_named(found, name)), None)
-        own = self.settings.base_url  # the server that gets the user's key
+        own = own_server(self.settings)
         if named is not None and named.source in LOCAL_SERVERS and named.server != own:
             chosen = before.with_found(named)
         else:  # in a thread: a server may be asked for the model's window
@@ -268,6 +270,19 @@ class Chat:
         if self.conversation_id is None or self.settings.memory == MemorySetting.OFF:
             return []
         return await self.store.call(due_items, self.conversation_id, self.companion.memory_config)
+
+    async def take_reminders(self, seconds_since_key: float) -> list[Reminder]:
+        """Return the reminders to show now; they count as delivered.
+
+        None if no key was pressed here for a while: they go elsewhere then.
+        """
+        return await self.store.call(self._take_reminders, seconds_since_key)
+
+    def _take_reminders(self, db: sqlite3.Connection, seconds_since_key: float) -> list[Reminder]:
+        if self._session_id is None:
+            return []
+        with patience(db, _SESSION_PATIENCE_SECONDS):
+            return take_for_chat(db, self.settings, self._session_id, seconds_since_key)
 
     async def has_work_left(self) -> bool:
         """Return whether leaving now would leave memory work undone."""

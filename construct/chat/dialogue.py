@@ -9,7 +9,11 @@ from functools import partial
 from construct.attachments import Attachment
 from construct.chat.chat import Chat
 from construct.chat.commands import all_commands
-from construct.chat.commands.corrections import ask_about_withheld, forget_for_model
+from construct.chat.commands.corrections import (
+    accept_for_model,
+    ask_about_withheld,
+    forget_for_model,
+)
 from construct.chat.commands.registry import AfterCommand, split_command
 from construct.chat.output import Output
 from construct.errors import ConstructError, UsageError
@@ -59,6 +63,7 @@ class Dialogue:
         self._unanswered = False
         if out.interactive:
             chat.companion.forget = partial(forget_for_model, chat, out)
+            chat.companion.accept = partial(accept_for_model, out)
 
     @property
     def busy(self) -> bool:

@@ -1,6 +1,7 @@
 """The prompt: the line being typed, its keys and history, and the lines sent."""
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -97,6 +98,7 @@ class Prompt:
         self._pastes = Pastes()
         self._keys_at_once = 0
         self._last_key_at = 0.0
+        self._pressed_at = -math.inf
         self._history = MessageHistory(read_history)
         self.buffer = _Buffer(
             history=self._history,
@@ -344,9 +346,15 @@ class Prompt:
         self.attaching.forget_pictures_except_in(lines)
         self.reload_history()
 
+    @property
+    def seconds_since_key(self) -> float:
+        """How long ago a key was pressed; infinite if none was."""
+        return asyncio.get_running_loop().time() - self._pressed_at
+
     def count_key(self) -> None:
         """Count a key among those that arrive in one read of the terminal."""
         loop = asyncio.get_running_loop()
+        self._pressed_at = loop.time()
         if not self.question.text:
             self._last_key_at = loop.time()
         self._keys_at_once += 1

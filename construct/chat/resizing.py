@@ -47,7 +47,7 @@ class ResizableApplication(Application[None]):
         **options: Any,
     ) -> None:
         super().__init__(**options)
-        self._reflow = reflow
+        self.reflow = reflow
         self._on_resized = on_resized
         self._on_settled = on_settled
         self._settling: asyncio.TimerHandle | None = None
@@ -75,7 +75,7 @@ class ResizableApplication(Application[None]):
         if not self.is_running or self.is_done:
             return
         self._drawn_size = self.output.get_size()
-        if self._reflow != Reflow.NOTHING:
+        if self.reflow != Reflow.NOTHING:
             cursor, columns = self.renderer._cursor_pos, self._drawn_size.columns
             self.output.cursor_up(more_rows(self._widths[: cursor.y], cursor.x, columns))
         self._erase_lines()
@@ -88,7 +88,7 @@ class ResizableApplication(Application[None]):
 
         It moves lines that are erased all at once into the scrollback.
         """
-        if self._reflow != Reflow.EVER_SHOWN:
+        if self.reflow != Reflow.EVER_SHOWN:
             return
         above = self.renderer._cursor_pos.y
         rows = self.output.get_size().rows
@@ -106,7 +106,7 @@ class ResizableApplication(Application[None]):
         self._drawn_size = size
         on_screen = self.renderer.last_rendered_screen is not None
         super()._redraw(render_as_done)
-        before = self._widths if on_screen and self._reflow == Reflow.EVER_SHOWN else []
+        before = self._widths if on_screen and self.reflow == Reflow.EVER_SHOWN else []
         self._widths = [max(pair) for pair in zip_longest(before, self._row_widths(), fillvalue=0)]
 
     def _row_widths(self) -> list[int]:

@@ -54,7 +54,7 @@ from construct.chat.around_prompt import Live, ToolbarState, toolbar
 from construct.chat.editor import edit_file, edit_text
 from construct.chat.pastes import read_long_pastes
 from construct.chat.prompt import Prompt, key_bindings, vi_state_words
-from construct.chat.resizing import ResizableApplication, reflow_of
+from construct.chat.resizing import Reflow, ResizableApplication, reflow_of
 from construct.errors import ConstructError, UsageError
 from construct.views.themes import Theme, prompt_style
 
@@ -70,6 +70,8 @@ _MENU_ROWS = 8
 _FEWEST_INPUT_ROWS = 3
 _ROWS_OUTSIDE_TAIL = 6
 """Rows left free by a reply's tail: blank lines, status, queue, prompt, toolbar."""
+_NARROW = 40
+"""Columns of the narrowest window that people use."""
 _ROWS_OUTSIDE_PANEL = 4
 """Rows left free by a panel: a blank line on either side, the prompt, the toolbar."""
 _MENU_STYLE = {
@@ -107,6 +109,8 @@ class Screen:
         self._vi_mode = InputMode.INSERT
         self._held: list[tuple[str, object]] = []
         self._last_group: object = None
+        self._printed_rows = 0
+        """How many lines have been printed, at least."""
         self.prompt.buffer.on_text_changed += lambda _: self._end_hint(self.live.hint)
         keys = key_bindings(
             self.prompt,
@@ -145,9 +149,18 @@ class Screen:
 
     @property
     def tail_rows(self) -> int:
-        """Rows for the part of a reply that may still change: a third of a tall terminal."""
-        rows = self.app.output.get_size().rows
-        return max(1, min(max(_TAIL_ROWS, rows // 3), rows - _ROWS_OUTSIDE_TAIL))
+        """Rows for the part of a reply that may still change: a third of a tall terminal.
+
+        Fewer if they would not fit once the window is as narrow as `_NARROW`: what a terminal
+        wraps out of its top can no longer be erased.
+        """
+        size = self.app.output.get_size()
+        added = (size.columns - 1) // _NARROW  # rows that each of now will then take besides
+        room = (size.rows - _ROWS_OUTSIDE_TAIL - added) // (added + 1)
+        if added and self.app.reflow == Reflow.EVER_SHOWN:
+            # tmux keeps what is blank below the prompt, so that less room is left above it.
+            room = min(room, (self._printed_rows - added) // added)
+        return max(1, min(max(_TAIL_ROWS, size.rows // 3), room))
 
     @property
     def panel_rows(self) -> int:
@@ -190,6 +203,7 @@ class Screen:
         if group is None or group != self._last_group:
             text = f"\n{text}"
         self._last_group = group if group is not None else object()
+        self._printed_rows += text.count("\n")
         if drawn:
             self.app.erase()
         self.app.output.write_raw(text.replace("\n", "\r\n"))
@@ -240,6 +254,11 @@ class Screen:
     def copy(self, text: str) -> None:
         """Copy a text to the clipboard through the terminal (OSC 52)."""
         self.app.output.write_raw(f"\x1b]52;c;{b64encode(text.encode()).decode()}\x07")
+        self.app.output.flush()
+
+    def notify(self, text: str) -> None:
+        """Ring the bell, and let the terminal show a notification if it can (OSC 9)."""
+        self.app.output.write_raw(f"\x1b]9;{text}\x07\x07")
         self.app.output.flush()
 
     def forget_input(self) -> None:

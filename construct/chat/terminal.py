@@ -13,7 +13,16 @@ from construct.chat.screen import Screen
 from construct.clock import Clock
 from construct.errors import ConstructError, UsageError
 from construct.store.records import Message
-from construct.talk.events import Delta, Event, Retrying, Storing, ToolCalled, TurnResult, Waiting
+from construct.talk.events import (
+    Delta,
+    Event,
+    Retrying,
+    Storing,
+    Thinking,
+    ToolCalled,
+    TurnResult,
+    Waiting,
+)
 from construct.tasks import stop
 from construct.text import one_line, printable
 from construct.views.console import to_ansi
@@ -91,6 +100,11 @@ class TerminalOutput(Output):
             self._held_notices.append(text)
             return
         self._screen.print(self._drawn(Prose(f"· {printable(text)}", style="dim")), group=_NOTICES)
+
+    def remind(self, line: str, notification: str) -> None:
+        """Print a reminder above the prompt, and let the terminal draw attention to it."""
+        self._screen.print(self._drawn(Prose(f"⏰ {one_line(printable(line))}", style="accent")))
+        self._screen.notify(one_line(printable(notification)))
 
     def echo(self, text: str) -> None:
         """Print the user's line, shortened if it is long."""
@@ -185,6 +199,8 @@ class ScreenReply:
                 self._final += self._stream.feed(text)
                 live.wait("")
                 self._draw_soon()
+            case Thinking() if live.status != "thinking":
+                live.wait("thinking")
             case Waiting():
                 live.wait("the memory is catching up")
             case Storing():

@@ -24,6 +24,7 @@ from construct.cli.options import (
     examples,
     in_range,
 )
+from construct.cli.reminders import remind
 from construct.cli.transfer import transfer
 from construct.cli.values import convert_without_pydantic, hide_argument_types
 from construct.errors import UsageError
@@ -136,6 +137,7 @@ def chat(
         "construct setup --use llama3.1:8b       a model on a server on this machine",
         "construct setup --key - < key.txt       a key for Claude",
         "construct setup --server http://192.168.1.5:11434",
+        "construct setup --openai --use MODEL --key - < key.txt",
     )
 )
 def setup(
@@ -157,6 +159,13 @@ def setup(
         str | None,
         typer.Option("--key", metavar="-", help="Read an API key from standard input."),
     ] = None,
+    openai: Annotated[
+        bool,
+        typer.Option(
+            "--openai",
+            help="The server speaks OpenAI's protocol. Without --server it is OpenAI's own.",
+        ),
+    ] = False,
 ) -> int:
     """Choose the model that answers, and try it.
 
@@ -164,9 +173,11 @@ def setup(
     What you choose is written to `config.env` in the configuration directory. Before you
     choose, servers are only asked which models they have.
     """
+    from construct.cli.setup import Wanted
     from construct.cli.setup import setup as body
 
-    return body(environment(context), use=use, server=server, key=key, as_json=as_json)
+    wanted = Wanted(use, server, key, speaks_openai=openai)
+    return body(environment(context), wanted, as_json=as_json)
 
 
 @app.command(epilog=examples("construct models", "construct models --json | jq -r '.[].name'"))
@@ -380,4 +391,5 @@ app.add_typer(transfer)
 app.add_typer(doors)
 app.add_typer(memory, name="memory")
 app.add_typer(agenda, name="agenda")
+app.add_typer(remind, name="remind")
 app.add_typer(conversations, name="conversations")

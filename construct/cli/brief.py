@@ -16,7 +16,7 @@ def brief(db: Path | None = None) -> int:
     """Print what is due; print nothing if nothing is."""
     settings = load_settings(db=db)
     today = settings.clock.today()
-    lines = brief_lines(operation(settings.db, today), today)
+    lines = brief_lines(operation(settings.db, settings.clock), today)
     if sys.stdout.isatty():
         from construct.views.wrapping import ellipsized
 

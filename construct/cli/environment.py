@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from construct.cli.streams import answered_yes, complain, theme_setting
 from construct.clock import to_text
-from construct.config import SECRETS, Settings, UntrustedFile, load_settings
+from construct.config import Settings, UntrustedFile, load_settings
 from construct.env_file import answers_file, record_answer
 from construct.errors import ConstructError
 from construct.program import in_shell, program_name
+from construct.setting_sources import SECRETS
 from construct.store import cycles, purge
 from construct.store.conversations import (
     current_conversation,

@@ -107,6 +107,10 @@ def _dispatch(arguments: Sequence[str]) -> int:
             from construct.cli.brief import brief
 
             return brief(Path(arguments[1]) if len(arguments) > 1 else None)
+        case ["remind"] | ["--db", _, "remind"]:
+            from construct.cli.remind import remind
+
+            return remind(Path(arguments[1]) if len(arguments) > 1 else None)
     from construct.cli.app import app
 
     return _with_typer(app, arguments)

@@ -5,14 +5,16 @@ import getpass
 import os
 import sys
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
 
 from construct.cli.environment import Environment
 from construct.cli.streams import complain, print_json, say
-from construct.config import Settings, load_settings, server_address
+from construct.config import Settings, load_settings
 from construct.errors import ConstructError, UsageError
 from construct.operations import setup as operation
 from construct.operations.setup import ModelChoice, Reach, SavedChoice
+from construct.setting_sources import server_address
 from construct.views import setup as view
 from construct.views.words import model_words
 
@@ -20,7 +22,20 @@ _HEADING = "Construct, a companion that remembers."
 _NO_SUCH_CHOICE = "Press one of the keys above."
 _NO_TERMINAL = "No terminal to choose on. Pass --use MODEL, --server URL or --key -"
 _EXAMPLE_ADDRESS = "http://192.168.1.5:11434"
+_MODELS_NAMED = 30
+"""Models of a server that are named before one is asked for."""
 _PICK_AGAIN = "Choose again, or press q to leave everything as it is."
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the options of `construct setup` name."""
+
+    model: str | None
+    server: str | None
+    key: str | None
+    """`-`: it comes on standard input."""
+    speaks_openai: bool
 
 
 def models(env: Environment, *, as_json: bool) -> None:
@@ -29,16 +44,14 @@ def models(env: Environment, *, as_json: bool) -> None:
     print_json(view.models_json(available)) if as_json else say(view.models_text(available))
 
 
-def setup(
-    env: Environment, *, use: str | None, server: str | None, key: str | None, as_json: bool
-) -> int:
+def setup(env: Environment, wanted: Wanted, *, as_json: bool) -> int:
     """Choose a model by options or on the setup screen. Return the exit status.
 
     Without options, and without a terminal or with `as_json`, only list what is available.
     """
     settings = env.settings
-    if use is not None or server is not None or key is not None:
-        choice = _choice_by_options(settings, use, server, _key_from_input(key))
+    if wanted != Wanted(None, None, None, speaks_openai=False):
+        choice = _choice_by_options(settings, wanted, _key_from_input(wanted.key))
         saved = _save(settings, choice)
         text = view.saved_text(saved, with_advice=True)
         print_json(view.saved_json(saved)) if as_json else say(text)
@@ -106,6 +119,8 @@ def _choice_by_key(reach: Reach, pressed: str) -> ModelChoice | None:
         url = _address(input(f"Address, such as {_EXAMPLE_ADDRESS}: ").strip())
         secret = getpass.getpass("Key, if it needs one (not shown): ").strip()
         return operation.choose_server(url, key=secret or None)
+    if pressed == "o":
+        return _openai_by_questions()
     if pressed == "n":
         return operation.choose_notebook()
     if pressed.isdigit() and 1 <= int(pressed) <= min(9, len(reach.models)):
@@ -114,15 +129,27 @@ def _choice_by_key(reach: Reach, pressed: str) -> ModelChoice | None:
     return None
 
 
-def _choice_by_options(
-    settings: Settings, use: str | None, server: str | None, key: str | None
-) -> ModelChoice:
-    if server is not None:
-        return operation.choose_server(_address(server), use, key)
+def _openai_by_questions() -> ModelChoice:
+    given = input("Address (Enter for OpenAI's own): ").strip()
+    url = _openai_address(given) if given else None
+    key = getpass.getpass("Key, if it needs one (not shown): ").strip() or None
+    names = [model.name for model in operation.list_openai(url, key)]
+    if names:
+        more = f" and {len(names) - _MODELS_NAMED} more" if len(names) > _MODELS_NAMED else ""
+        say(f"It has {', '.join(names[:_MODELS_NAMED])}{more}.")
+    return operation.choose_openai(url, input("Model: ").strip() or None, key)
+
+
+def _choice_by_options(settings: Settings, wanted: Wanted, key: str | None) -> ModelChoice:
+    if wanted.speaks_openai:
+        url = None if wanted.server is None else _openai_address(wanted.server)
+        return operation.choose_openai(url, wanted.model, key)
+    if wanted.server is not None:
+        return operation.choose_server(_address(wanted.server), wanted.model, key)
     if key is not None:
-        return operation.choose_key(key, use)
-    assert use is not None  # the caller checks that one of the three is given
-    return operation.choose_named(settings, use)
+        return operation.choose_key(key, wanted.model)
+    assert wanted.model is not None  # the caller checks that one of the three is given
+    return operation.choose_named(settings, wanted.model)
 
 
 def _key_from_input(option: str | None) -> str | None:
@@ -150,6 +177,12 @@ def _address(text: str) -> str:
         return server_address(text if "://" in text else f"http://{text}")
     except ValueError as error:
         raise UsageError(f"{text!r} is not an address such as {_EXAMPLE_ADDRESS}.") from error
+
+
+def _openai_address(text: str) -> str:
+    """Return a base URL for OpenAI's protocol, which ends in `/v1` unless it has a path."""
+    url = _address(text).rstrip("/")
+    return url if urlsplit(url).path else f"{url}/v1"
 
 
 def _save(settings: Settings, choice: ModelChoice) -> SavedChoice:

@@ -80,6 +80,11 @@ def is_when(text: str) -> bool:
     return True
 
 
+def is_day(when: str | None) -> bool:
+    """Return whether a stored date is a single day: not a month, a year or nothing."""
+    return when is not None and len(when) == len("2026-03-05")
+
+
 def add_months(day: date, months: int) -> date:
     """Return the same day some months on, or the last of a shorter month.
 

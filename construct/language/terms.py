@@ -1,4 +1,4 @@
-"""Extract the terms of a text, to check condensed notes for lost or invented facts.
+"""Extract the terms of a text: the words by which a fact is known again.
 
 A term is a token with a digit or a sign ("5km", "ana@example.com", "C#", "$"); a
 capitalised word that does not begin its sentence; or a quoted word. Stop words and "user"
@@ -8,16 +8,8 @@ are not terms unless they are quoted. Terms are compared as whole words, in any 
 
 import re
 from collections.abc import Iterable
-from datetime import date
 
-from construct.language.negation import is_negation
-from construct.language.wordlists import (
-    LANGUAGE_WORDS,
-    MONTH_NAMES,
-    NOTE_STOP_WORDS,
-    SENTENCE_OPENERS,
-    WEEKDAY_NAMES,
-)
+from construct.language.wordlists import NOTE_STOP_WORDS, SENTENCE_OPENERS
 from construct.language.words import CJK, LETTER, SIGN, normal_form, tokens, words
 
 _IS_CJK = re.compile(rf"[{CJK}]")
@@ -48,8 +40,8 @@ def content_words(text: str) -> frozenset[str]:
 
 
 def carries_meaning(word: str) -> bool:
-    """Return whether a word is neither a stop word nor a negation."""
-    return word not in NOTE_STOP_WORDS and not is_negation(word)
+    """Return whether a word is no stop word."""
+    return word not in NOTE_STOP_WORDS
 
 
 def terms(text: str) -> frozenset[str]:
@@ -59,26 +51,6 @@ def terms(text: str) -> frozenset[str]:
         all_terms.update(words(next(filter(None, quoted.groups()))))
     # A single CJK character says too little to be a term.
     return frozenset(word for word in all_terms if not _IS_CJK.fullmatch(word))
-
-
-def provable_terms(text: str) -> frozenset[str]:
-    """Return the terms of a text that are evidence of a specific fact.
-
-    German capitalises every noun, so capitalised words in German texts are ignored;
-    numbers and quoted words remain.
-    """
-    return terms(text.lower() if is_german(text) else text)
-
-
-def is_german(text: str) -> bool:
-    """Return whether a text has more stop words of German than of any other language."""
-    text_words = words(text)
-    stop_counts = {
-        language: sum(word in stops for word in text_words)
-        for language, stops in LANGUAGE_WORDS.items()
-    }
-    german = stop_counts.pop("de")
-    return german > max(stop_counts.values())
 
 
 def takes_term_from(text: str, other: str, own: Iterable[str]) -> bool:
@@ -94,25 +66,6 @@ def opening_names(text: str) -> frozenset[str]:
         if match.group()[0].isupper() and _begins_sentence(text, match):
             names.add(normal_form(match.group()))
     return frozenset(names - NOTE_STOP_WORDS - SENTENCE_OPENERS)
-
-
-def date_terms(when: str) -> frozenset[str]:
-    """Return the ways to write a day, month or year in English and German.
-
-    `when`: `2026-03-05`, `2026-03` or `2026`.
-    """
-    year, *rest = when.split("-")
-    written = {when, year}
-    if rest:
-        month = int(rest[0])
-        written |= {f"{year}-{rest[0]}", rest[0], str(month)} | MONTH_NAMES[month - 1]
-    if len(rest) > 1:
-        day = int(rest[1])
-        suffix = "th" if day in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
-        written |= {rest[1], str(day), f"{day}{suffix}", f"{day}.{month}", f"{day}.{month}.{year}"}
-        written |= {f"{rest[1]}.{rest[0]}", f"{rest[1]}.{rest[0]}.{year}"}
-        written |= WEEKDAY_NAMES[date.fromisoformat(when).weekday()]
-    return frozenset(written)
 
 
 def _begins_sentence(text: str, match: re.Match[str]) -> bool:

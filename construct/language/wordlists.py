@@ -1,4 +1,4 @@
-"""Word lists by language: stop words, negations, irregular forms, dates, topics of a life."""
+"""Word lists by language: stop words, irregular forms, dates, topics of a life."""
 
 import re
 
@@ -61,9 +61,6 @@ _STOP_WORDS = {
     """,
 }
 STOP_WORDS = {language: word_set(text) for language, text in _STOP_WORDS.items()}
-# Words that show which language a text is in. "A" is a word in too many of them.
-LANGUAGE_WORDS = {language: stops - {"a"} for language, stops in STOP_WORDS.items()}
-
 # Stop words that other languages have too: Polish "na", Finnish "on", Danish "er".
 COMMON_WORDS = word_set(
     """
@@ -72,22 +69,10 @@ COMMON_WORDS = word_set(
 """
 )
 
-# Words that negate a sentence, in about twenty languages.
-NEGATIONS = word_set(
-    """
-    not no never none nothing nobody nowhere neither nor without cannot nicht nichts nie niemals
-    niemand kein keine keinen keinem keiner keines ohne weder pas sans aucun aucune jamais rien
-    não nunca nem sem nenhum nenhuma ninguém jamás tampoco sin ningún ninguno ninguna nadie non
-    senza nessuno nessuna niente niet geen nooit niets zonder inte ingen aldrig ikke aldri nie
-    nigdy bez не нет никогда без ничего никто немає לא אין בלי لا لم لن ليس بدون değil yok नहीं
-    δεν όχι není
-"""
-)
-
 # English stop words that may be names or dates in a note: "vitamin D", "Don", "in May".
 _NAME_LIKE = word_set("d don go m may won")
 # Stop words of notes: English ones, and those that nearly every note has.
-NOTE_STOP_WORDS = (STOP_WORDS["en"] - NEGATIONS - _NAME_LIKE) | word_set(
+NOTE_STOP_WORDS = (STOP_WORDS["en"] - _NAME_LIKE) | word_set(
     """
     user users assistant said say says told mentioned stated asked ok okay yes oh hi hello hey
     thanks mr mrs ms
@@ -155,40 +140,32 @@ MONTHS = (
     "january", "february", "march", "april", "may", "june",
     "july", "august", "september", "october", "november", "december",
 )  # fmt: skip
-# German, Portuguese, Spanish, French, Italian and Dutch, except those spelled as in English.
-FOREIGN_MONTHS = word_set(
-    """
-    januar februar märz mai juni juli oktober dezember janeiro fevereiro março abril maio junho
-    julho agosto setembro outubro novembro dezembro enero febrero marzo mayo junio julio
-    septiembre octubre noviembre diciembre janvier février mars avril juin juillet août
-    septembre octobre novembre décembre gennaio febbraio aprile maggio giugno luglio settembre
-    ottobre dicembre januari februari maart mei augustus
-"""
-)
-WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-
-
-def _names(*languages: str) -> list[frozenset[str]]:
-    """Return the names of each month or day, from lists of all of them in several languages."""
-    return [frozenset(names) for names in zip(*(names.split() for names in languages), strict=True)]
-
-
-MONTH_NAMES = _names(
-    " ".join(MONTHS),
-    "jan feb mar apr may jun jul aug sep oct nov dec",
-    "jan feb mar apr may june july aug sept oct nov dec",
+# The same in German, Portuguese, Spanish, French, Italian, Dutch, Swedish, Turkish, and as a
+# date has them in Polish, Czech, Russian and Finnish.
+_FOREIGN_MONTHS = (
     "januar februar märz april mai juni juli august september oktober november dezember",
-    "jan feb mär apr mai jun jul aug sep okt nov dez",
-    "jänner feb mrz apr mai juni juli aug sept okt nov dez",
+    "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
+    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+    "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+    "januari februari maart april mei juni juli augustus september oktober november december",
+    "januari februari mars april maj juni juli augusti september oktober november december",
+    "ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık",
+    "stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada "
+    "grudnia",
+    "ledna února března dubna května června července srpna září října listopadu prosince",
+    "января февраля марта апреля мая июня июля августа сентября октября ноября декабря",
+    "tammikuuta helmikuuta maaliskuuta huhtikuuta toukokuuta kesäkuuta heinäkuuta elokuuta "
+    "syyskuuta lokakuuta marraskuuta joulukuuta",
 )
-WEEKDAY_NAMES = _names(
-    " ".join(WEEKDAYS),
-    "mon tue wed thu fri sat sun",
-    "mon tues weds thurs fri sat sun",
-    "montag dienstag mittwoch donnerstag freitag samstag sonntag",
-    "mo di mi do fr sonnabend so",
-    "mo di mi do fr sa so",
-)
+MONTH_NUMBERS = {
+    name: number
+    for names in (" ".join(MONTHS), *_FOREIGN_MONTHS)
+    for number, name in enumerate(names.split(), 1)
+}
+"""The number of a month by its name, in some languages."""
+FOREIGN_MONTHS = frozenset(MONTH_NUMBERS) - set(MONTHS)
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 # Words of sentences that say when something happened.
 TIME_WORDS = (

@@ -1,12 +1,10 @@
 """Builds the bodies of Messages API requests."""
 
 import base64
-import json
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from typing import Any
 
 from construct.llm.catalog import model_info
+from construct.llm.reply_stream import Body
 from construct.llm.types import (
     Block,
     CacheLife,
@@ -21,25 +19,6 @@ from construct.llm.types import (
 from construct.vocabulary import AttachmentKind
 
 MAX_MARKS = 4
-Body = dict[str, Any]
-
-
-def without_pictures(request: Request) -> Request:
-    """Return a request with the name of each picture in its place."""
-    messages = tuple(
-        replace(message, blocks=tuple(map(_without_picture, message.blocks)))
-        for message in request.messages
-    )
-    return replace(request, messages=messages)
-
-
-def _without_picture(block: Block) -> Block:
-    if not isinstance(block, File):
-        return block
-    kind = AttachmentKind.of(block.media_type)
-    if kind is not AttachmentKind.IMAGE:
-        return block
-    return Text(f"[{kind}: {block.name}]", mark=block.mark)
 
 
 def chat_body(model: str, request: Request) -> Body:
@@ -73,16 +52,6 @@ def work_body(model: str, request: WorkRequest) -> Body:
         "messages": [{"role": "user", "content": content}],
     }
     return body | ({"system": request.system} if request.system.strip() else {})
-
-
-def encoded(body: Body) -> bytes:
-    """Return the body as bytes.
-
-    A lone surrogate, which JSON input can contain, becomes a question mark.
-    """
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=dict).encode(
-        "utf-8", "replace"
-    )
 
 
 def _max_tokens(model: str, wanted: int) -> int:

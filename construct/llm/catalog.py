@@ -79,6 +79,12 @@ def worker_model() -> str:
     return str(_catalog()["roles"]["worker"])
 
 
+def openais_window(name: str) -> int:
+    """Return the context window of a model on OpenAI's own server, which does not say it."""
+    windows: dict[str, int] = _catalog()["openai"]
+    return windows.get(name, windows["others"])
+
+
 def cost_usd(name: str, usage: Usage, life: "CacheLife" = "5m") -> float | None:
     """Return the cost of a call in dollars, or None when the prices are unknown.
 

@@ -15,8 +15,16 @@ from construct.errors import ModelError, NotConfiguredError, UsageError
 from construct.llm import servers
 from construct.llm.anthropic_model import AnthropicModel
 from construct.llm.capable import FEWEST_PARAMETERS, is_capable
-from construct.llm.catalog import LOCAL_PREFIX, is_known, main_model, worker_model
+from construct.llm.catalog import (
+    LOCAL_PREFIX,
+    is_known,
+    main_model,
+    openais_window,
+    worker_model,
+)
 from construct.llm.notebook import Notebook
+from construct.llm.openai_model import OpenAIModel, is_openais
+from construct.llm.server_errors import OPENAI
 from construct.llm.servers.types import SERVER, FoundModel
 from construct.program import in_shell
 from construct.text import shorten
@@ -24,6 +32,7 @@ from construct.vocabulary import EXTRACTIVE, AttachmentKind, Provider
 
 if TYPE_CHECKING:
     from construct.llm.local_model import LocalModel
+    from construct.llm.server_model import ServerModel
     from construct.llm.types import Model
 
 _BY_RULE = "so observations are made by fixed rules"
@@ -32,6 +41,8 @@ _TYPED = "the model's name"
 """What to check if there is no such model: it was typed, not set."""
 _ASSUMED_WINDOW = 8_192
 """The context window, in tokens, of a model whose server does not give one."""
+_UNNAMED = "default"
+"""Sent to a server that cannot be asked for its models. Some take any name."""
 SMALL_WINDOW = 8_192
 """Below this many tokens, the user of a server is told how to raise the window."""
 
@@ -75,7 +86,10 @@ class Models:
             ]
             main: Model = loaded[0] if loaded else _local_model(self.settings, limit)
             return self._answered_by(_Chosen(main), Provider.LOCAL)
-        return self._answered_by(_server_model(self.settings, name, _TYPED), Provider.ANTHROPIC)
+        provider = _default_provider(self.settings)
+        if provider is not Provider.OPENAI:
+            provider = Provider.ANTHROPIC
+        return self._answered_by(_server_model(self.settings, name, _TYPED, provider), provider)
 
     def with_found(self, found: FoundModel) -> "Models":
         """Return a copy with a main model of a server on this machine. No key is sent."""
@@ -111,7 +125,8 @@ class Models:
 def named_provider(settings: Settings) -> Provider:
     """Return the provider of replies that the settings name or imply, reachable or not."""
     provider = _default_provider(settings)
-    if provider is Provider.ANTHROPIC and settings.model is not None and _is_local(settings.model):
+    is_server = provider in {Provider.ANTHROPIC, Provider.OPENAI}
+    if is_server and settings.model is not None and _is_local(settings.model):
         return Provider.LOCAL
     return provider
 
@@ -145,7 +160,7 @@ def choose_models(settings: Settings) -> Models:
     elif provider is Provider.LOCAL:
         chosen = _Chosen(_local_model(settings, settings.context_window))
     else:
-        chosen = _server_model(settings, settings.model, "CONSTRUCT_MODEL")
+        chosen = _server_model(settings, settings.model, "CONSTRUCT_MODEL", provider)
     main = chosen.model
     worker, reason = _worker(settings, provider, main)
     worker_name = EXTRACTIVE if worker is None else worker.name
@@ -178,7 +193,8 @@ def _worker(settings: Settings, provider: Provider, main: "Model") -> tuple["Mod
     if name == main.name or (_is_local(name) and main.name.startswith(LOCAL_PREFIX)):
         return main, ""
     if not _is_local(name):
-        return _server_model(settings, name, _WORKER).model, ""
+        server = _default_provider(settings)
+        return _server_model(settings, name, _WORKER, server).model, ""
     if settings.local_model is None:
         raise NotConfiguredError(
             f"{_WORKER} is {name}, but no local model is set.\n"
@@ -195,15 +211,59 @@ def _usual_worker(
         return None, f"no model is set up, {_BY_RULE}"
     if provider is Provider.LOCAL:
         return None, f"a local model does memory work only if {_WORKER} is local, {_BY_RULE}"
-    if _is_anthropics(settings.base_url):
-        return _server_model(settings, worker_model(), _WORKER).model, ""
+    if provider is Provider.ANTHROPIC and _is_anthropics(settings.base_url):
+        return _anthropic_model(settings, worker_model(), _WORKER).model, ""
     if is_capable(main):
         return main, ""
     size = f"{FEWEST_PARAMETERS // 1_000_000_000} billion parameters"
     return None, f"{main.name} has fewer than {size}, {_BY_RULE}"
 
 
-def _server_model(settings: Settings, name: str | None, setting: str) -> _Chosen:
+def _server_model(
+    settings: Settings, name: str | None, setting: str, provider: Provider
+) -> _Chosen:
+    """Return a model behind a server, with advice about its window."""
+    if provider is Provider.OPENAI:
+        return _openai_model(settings, name, setting)
+    return _anthropic_model(settings, name, setting)
+
+
+def _openai_model(settings: Settings, name: str | None, setting: str) -> _Chosen:
+    """Return a model behind OpenAI's protocol. Raises NotConfiguredError."""
+    given = settings.openai
+    if not given:
+        raise NotConfiguredError(
+            "CONSTRUCT_PROVIDER is openai, but there are no credentials.\n"
+            f"Run {in_shell('setup')}, or set OPENAI_API_KEY or OPENAI_BASE_URL."
+        )
+    _require_extra("openai", "OpenAI's protocol needs")
+    if is_openais(given.base_url):
+        if name is None:
+            raise NotConfiguredError(
+                "CONSTRUCT_PROVIDER is openai, but no model is named.\n"
+                f"Set CONSTRUCT_MODEL. {in_shell('models')} lists the names."
+            )
+        found = FoundModel(name, OPENAI.default_url, SERVER, openais_window(name), vision=True)
+    else:
+        assert given.base_url is not None  # OpenAI's otherwise
+        place, headers = servers.root_of(given.base_url), bearer(given.api_key)
+        if name is None:
+            listed = servers.list_models(place, headers)
+            name = listed[0].name if listed else _UNNAMED
+        described = servers.describe(place, name, headers)
+        found = described or FoundModel(name, given.base_url, SERVER)
+    model = OpenAIModel(
+        name,
+        api_key=given.api_key,
+        base_url=given.base_url,
+        setting=setting,
+        sends_custom_headers=not given.is_address_from_env_file,
+    )
+    _fit(model, found, settings)
+    return _described(model, found, settings.context_window)
+
+
+def _anthropic_model(settings: Settings, name: str | None, setting: str) -> _Chosen:
     """Return a model behind the Messages API, with advice about its window."""
     if not settings.has_credentials:
         wanted = f"The model {shorten(name, 60)!r}" if name else "A model"
@@ -246,6 +306,12 @@ def _client(
         setting=setting,
         sends_custom_headers=sends_custom_headers and not settings.is_address_from_env_file,
     )
+    _fit(model, found, settings)
+    return model
+
+
+def _fit(model: "ServerModel", found: FoundModel | None, settings: Settings) -> None:
+    """Give a model the window and the senses that its server or the settings say it has."""
     if found is not None:
         model.context_window = found.context_window or _ASSUMED_WINDOW
         model.parameters = found.parameters or model.parameters
@@ -253,9 +319,8 @@ def _client(
             model.reads |= {AttachmentKind.IMAGE}
         elif found.vision is False:
             model.reads -= {AttachmentKind.IMAGE}
-    if settings.context_window and setting != _WORKER:
+    if settings.context_window and model.end.model_setting != _WORKER:
         model.context_window = settings.context_window
-    return model
 
 
 def _described(model: "Model", found: FoundModel, set_window: int | None) -> _Chosen:
@@ -281,8 +346,12 @@ def _advice(model: "Model", found: FoundModel, set_window: int | None) -> str:
 
 
 def credential_headers(settings: Settings) -> dict[str, str]:
-    """Return the header with the user's key or token, if there is one."""
-    key = settings.api_key or settings.auth_token
+    """Return the header with the key or token for Anthropic's protocol, if there is one."""
+    return bearer(settings.api_key or settings.auth_token)
+
+
+def bearer(key: str | None) -> dict[str, str]:
+    """Return the header that carries a key, if there is one."""
     return {"Authorization": f"Bearer {key}"} if key else {}
 
 
@@ -295,19 +364,26 @@ def _is_anthropics(base_url: str | None) -> bool:
     return base_url is None or host == "api.anthropic.com"
 
 
-def _local_model(settings: Settings, context_window: int | None = None) -> "LocalModel":
+_PACKAGES = {"local": "xllamacpp", "openai": "openai"}
+"""The package that each extra installs."""
+
+
+def _require_extra(extra: str, who: str) -> None:
+    """Raise NotConfiguredError if an extra is not installed."""
     from construct.installation import this_installation
 
+    if find_spec(_PACKAGES[extra]) is None:
+        added = this_installation().with_extra(extra)
+        raise NotConfiguredError(f"{who} the extra `{extra}`. Add it: {added}")
+
+
+def _local_model(settings: Settings, context_window: int | None = None) -> "LocalModel":
     if settings.local_model is None:
         raise NotConfiguredError(
             "No local model is set. Set CONSTRUCT_LOCAL_MODEL to a GGUF file, or run"
             f" {in_shell('setup')} to use a model server."
         )
-    if find_spec("xllamacpp") is None:
-        raise NotConfiguredError(
-            "A local model needs the extra `local`."
-            f" Add it: {this_installation().with_extra('local')}"
-        )
+    _require_extra("local", "A local model needs")
     from construct.llm.local_model import LocalModel
 
     try:

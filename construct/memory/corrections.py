@@ -1,11 +1,14 @@
 """Apply the user's corrections to an observation: words, day, outcome and pin."""
 
+import json
 import re
 import sqlite3
+from collections.abc import Sequence
 from datetime import date
 
 from construct.clock import Clock, to_text
 from construct.errors import ConstructError, UsageError
+from construct.language.clock_times import mentioned_time
 from construct.language.dates import (
     arranging_words,
     is_past,
@@ -14,9 +17,11 @@ from construct.language.dates import (
 )
 from construct.language.index_words import index_words, root
 from construct.language.named_periods import month_number, named_periods
+from construct.language.periods import is_day
 from construct.language.terms import opening_names, terms
 from construct.language.wordlists import MONTHS
 from construct.language.words import normal_form, tokens, words
+from construct.memory.agenda import skipped_days
 from construct.memory.shown.lines import NoteFields, line_tokens
 from construct.program import in_shell
 from construct.store import cycles, note_links, observations, succession
@@ -25,8 +30,8 @@ from construct.store.records import Observation
 from construct.text import one_line, storable
 from construct.vocabulary import Origin, Replacement, Settled, Stance
 
-# " (done)" in "Dentist (done)", and " (moved to 2026-03-05)"
-_REMARK = re.compile(r" \((?:done|cancelled|moved to [0-9-]+)\)$")
+# " (done)" in "Dentist (done)", and " (moved to 2026-03-05 09:30)"
+_REMARK = re.compile(r" \((?:done|cancelled|moved to [0-9: -]+)\)$")
 # "in June", "mid-June", "at the end of June"; not "this may hurt", "in June's room" or
 # "in June 2026"
 _MONTH_ALONE = re.compile(
@@ -41,9 +46,10 @@ def edit(db: sqlite3.Connection, observation_id: int, text: str, clock: Clock) -
 
     The new observation has all messages of the old one as sources, and no worker may
     overrule it. It keeps the day (or month, or year), unless the new words name another
-    one (a year alone replaces only a year), and a plan stays a plan, unless the new words
-    are in the past tense. Any other stance becomes stated. Raises UsageError for text
-    without a word, ConstructError if the observation is superseded.
+    one (a year alone replaces only a year), and the time of day in the same way. It keeps
+    repetition, label and reminder. A plan stays a plan, unless the new words are in the
+    past tense; any other stance becomes stated. Raises UsageError for text without a word,
+    ConstructError if the observation is superseded.
     """
     content = one_line(storable(text))
     if not words(content):
@@ -59,12 +65,13 @@ def edit(db: sqlite3.Connection, observation_id: int, text: str, clock: Clock) -
             content=content,
             stance=Stance.PLANNED if is_plan else Stance.STATED,
             referenced_date=day,
+            referenced_time=_time_meant(old, content) if is_day(day) else None,
         )
-        return _replace(db, old, new, clock, settled)
+        return _replace(db, old, [new], clock, settled)
 
 
 def settle(db: sqlite3.Connection, observation_id: int, outcome: Settled, clock: Clock) -> int:
-    """Mark a plan as done or cancelled. Return the new observation's id.
+    """Mark a plan as done or cancelled, all of it if it comes again. Return the new id.
 
     This is an edit by the user. The observation keeps its day and is no longer due.
     Raises ConstructError if it is superseded.
@@ -72,20 +79,79 @@ def settle(db: sqlite3.Connection, observation_id: int, outcome: Settled, clock:
     with transaction(db):
         old = in_force(db, observation_id)
         new = old._replace(content=_with_remark(old.content, outcome), stance=Stance.STATED)
-        return _replace(db, old, new, clock, cycles.settled_notes(outcome))
+        return _replace(db, old, [new], clock, cycles.settled_notes(outcome))
 
 
-def move(db: sqlite3.Connection, observation_id: int, when: str, clock: Clock) -> int:
-    """Move a plan to another day, month or year. Return the new observation's id.
+def skip(db: sqlite3.Connection, observation_id: int, day: date, clock: Clock) -> int:
+    """Settle what comes again for one day only. Return the new observation's id.
 
-    This is an edit by the user. Raises ConstructError if the observation is
-    superseded.
+    This is an edit by the user. Raises ConstructError if the observation is superseded.
     """
     with transaction(db):
         old = in_force(db, observation_id)
-        content = _with_remark(old.content, f"moved to {when}")
-        new = old._replace(content=content, referenced_date=when)
-        return _replace(db, old, new, clock)
+        return _replace(db, old, [_without_day(old, day)], clock)
+
+
+def move(
+    db: sqlite3.Connection, observation_id: int, when: str, time: str | None, clock: Clock
+) -> int:
+    """Move a plan, or all of what comes again. Return the new observation's id.
+
+    `when` is a day, a month or a year; without a time the observation keeps its own. This
+    is an edit by the user. Raises ConstructError if the observation is superseded.
+    """
+    with transaction(db):
+        old = in_force(db, observation_id)
+        return _replace(db, old, [_moved(old, when, time)], clock)
+
+
+def move_one_day(
+    db: sqlite3.Connection,
+    observation_id: int,
+    day: date,
+    when: str,
+    time: str | None,
+    clock: Clock,
+) -> int:
+    """Move what comes again on one day, and leave its other days. Return the new plan's id.
+
+    This is an edit by the user. Raises ConstructError if the observation is superseded.
+    """
+    with transaction(db):
+        old = in_force(db, observation_id)
+        once = _moved(old, when, time)._replace(recurs=None, recurs_except=None, remind_at=None)
+        return _replace(db, old, [_without_day(old, day), once], clock)
+
+
+def _without_day(old: Observation, day: date) -> Observation:
+    """Return what comes again without one of its days."""
+    days = sorted({*skipped_days(old.recurs_except), day})
+    return old._replace(recurs_except=json.dumps([str(skipped) for skipped in days]))
+
+
+def _moved(old: Observation, when: str, time: str | None) -> Observation:
+    """Return an observation with another date. Its reminder moves by as many days."""
+    new_time = (time or old.referenced_time) if is_day(when) else None
+    moved_to = when if time is None else f"{when} {time}"
+    return old._replace(
+        content=_with_remark(old.content, f"moved to {moved_to}"),
+        referenced_date=when,
+        referenced_time=new_time,
+        recurs_except=None,
+        remind_at=_moved_reminder(old, when),
+    )
+
+
+def _moved_reminder(old: Observation, when: str) -> str | None:
+    """Return when to remind of what moves to another day; None if either is no day."""
+    if old.remind_at is None or not is_day(when) or not is_day(old.referenced_date):
+        return None
+    days = date.fromisoformat(when) - date.fromisoformat(str(old.referenced_date))
+    try:
+        day = date.fromisoformat(old.remind_at[:10]) + days
+    except OverflowError:
+        return None
+    return f"{day}{old.remind_at[10:]}"
 
 
 def take_over(
@@ -102,7 +168,7 @@ def take_over(
         category=category or old.category,
         kept=1,
     )
-    return _replace(db, old, new, clock)
+    return _replace(db, old, [new], clock)
 
 
 def _with_remark(content: str, remark: str) -> str:
@@ -113,13 +179,26 @@ def _with_remark(content: str, remark: str) -> str:
 def _replace(
     db: sqlite3.Connection,
     old: Observation,
-    changed: Observation,
+    changed: Sequence[Observation],
     clock: Clock,
     notes: str | None = None,
 ) -> int:
-    """Replace an observation with `changed`, as an edit by the user. Return the new id."""
+    """Replace an observation with others, as one edit by the user. Return the last new id."""
     now = to_text(clock.now())
     cycle_id = cycles.insert_edit(db, old.conversation_id, now, notes)
+    new_ids = [_insert_edited(db, old, new, cycle_id, now) for new in changed]
+    observations.supersede(db, [old.id], cycle_id, now)
+    links = [(new_id, old.id) for new_id in new_ids]
+    note_links.link_replaced(db, links, Replacement.EDIT, cycle_id)
+    for new_id in new_ids:
+        note_links.inherit_links(db, old.id, new_id)
+    return new_ids[-1]
+
+
+def _insert_edited(
+    db: sqlite3.Connection, old: Observation, changed: Observation, cycle_id: int, now: str
+) -> int:
+    """Store what an edit made of an observation, and return its id."""
     new = changed._replace(
         generation=0,
         cycle_id=cycle_id,
@@ -134,9 +213,6 @@ def _replace(
     del values["id"], values["uid"]
     new_id = observations.insert_observation(db, values)
     assert new_id is not None  # no rule forbids the user's own words
-    observations.supersede(db, [old.id], cycle_id, now)
-    note_links.link_replaced(db, [(new_id, old.id)], Replacement.EDIT, cycle_id)
-    note_links.inherit_links(db, old.id, new_id)
     return new_id
 
 
@@ -208,6 +284,14 @@ def _day_meant(old: Observation, content: str, today: date) -> str | None:
         kept = [day for day in _days_in(content, observed_on) if day in days_of_old_text]
         return (kept or new_days)[0]
     return old_day
+
+
+def _time_meant(old: Observation, content: str) -> str | None:
+    """Return the time of day that the new text refers to: the old one, unless it names another."""
+    named = mentioned_time(content)
+    if named is None or named == mentioned_time(old.content):
+        return old.referenced_time
+    return f"{named:%H:%M}"
 
 
 def _without_old_day(days: list[str], old_day: str | None, content: str) -> list[str]:

@@ -7,7 +7,8 @@ every scope. The user's own rests on no message; the model's rests on the user's
 import sqlite3
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
+from typing import NamedTuple
 
 from construct.clock import Clock, to_text
 from construct.errors import ConstructError, UsageError
@@ -17,6 +18,7 @@ from construct.language.index_words import index_words
 from construct.language.wordlists import NOTE_STOP_WORDS
 from construct.language.words import words
 from construct.memory.corrections import take_over
+from construct.memory.shown.date_marks import read_label
 from construct.memory.shown.lines import NoteFields, line_tokens, note_columns
 from construct.store import cycles, note_links, observations
 from construct.store.forbidden import is_forbidden
@@ -51,24 +53,67 @@ def keep_for_user(
     return observations.observation(db, take_over(db, same, note, _one_line(category), clock))
 
 
+class ModelNote(NamedTuple):
+    """What came of the main model's wish to keep something."""
+
+    note: Observation
+    is_new: bool
+    """False if an active note said the same already."""
+
+
 def keep_for_model(
     db: sqlite3.Connection,
     content: str,
     category: str | None,
     said: Message | None,
     clock: Clock,
-) -> Observation:
-    """Store a note that the main model asked for and return it.
+    stance: Stance = Stance.STATED,
+) -> ModelNote:
+    """Store a note that the main model asked for, unless an active one says the same.
 
-    `said` is the user's newest message, which it rests on. If an active note already says
-    the same, that one is returned. Runs in the caller's transaction. Raises UsageError for
-    content without a word, ConstructError if the user's rules forbid it.
+    `said` is the user's newest message, which it rests on. Runs in the caller's
+    transaction. Raises UsageError for content without a word, ConstructError if the user's
+    rules forbid it.
     """
-    note = _note(content, clock.today())
+    note = replace(_note(content, clock.today()), stance=stance)
     if is_forbidden(db, note.content, category):
         raise ConstructError("The user's own rules forbid keeping that: nothing was stored.")
     same = _equal_note(db, note)
-    return same or _insert(db, note, category, Origin.ASSISTANT, said, clock)
+    if same is not None:
+        return ModelNote(same, is_new=False)
+    return ModelNote(_insert(db, note, category, Origin.ASSISTANT, said, clock), is_new=True)
+
+
+def keep_reminder(
+    db: sqlite3.Connection,
+    content: str,
+    moment: datetime,
+    origin: Origin,
+    said: Message | None,
+    clock: Clock,
+    stance: Stance = Stance.PLANNED,
+) -> Observation:
+    """Store a plan of which the user is reminded at a moment, and return it.
+
+    `moment` is by the clock on the wall; the words become the label too. If an active note
+    already says the same for that moment, that one is returned. Runs in the caller's
+    transaction. Raises UsageError for content without a word, ConstructError if the model
+    wants to keep what the user's rules forbid.
+    """
+    note = replace(
+        _note(content, clock.today()),
+        stance=stance,
+        referenced_date=moment.date().isoformat(),
+        referenced_time=f"{moment:%H:%M}",
+        remind_at=moment.isoformat(" ", "minutes"),
+    )
+    note = replace(note, label=read_label(note.content))
+    if origin != Origin.USER and is_forbidden(db, note.content):
+        raise ConstructError("The user's own rules forbid keeping that: nothing was stored.")
+    same = _equal_note(db, note)
+    if same is not None and same.remind_at == note.remind_at:
+        return same
+    return _insert(db, note, None, origin, said, clock)
 
 
 def keep_listed(db: sqlite3.Connection, facts: Sequence[ListedFact], clock: Clock) -> list[int]:
@@ -89,6 +134,7 @@ def keep_listed(db: sqlite3.Connection, facts: Sequence[ListedFact], clock: Cloc
         row = {
             **note_columns(note),
             "origin": Origin.IMPORT,
+            "kept": 1,
             "cycle_id": cycle_id,
             "token_count": line_tokens(note),
             "created_at": now,

@@ -12,7 +12,7 @@ from datetime import date, tzinfo
 from construct.clock import Clock, from_text
 from construct.errors import NotFoundError, UsageError
 from construct.language.index_words import fold
-from construct.memory.agenda import AgendaItem, agenda_items
+from construct.memory.agenda import AgendaItem, agenda_items, recent
 from construct.memory.config import MemoryConfig
 from construct.memory.recall.search import Hit, search_memory
 from construct.memory.recall.spelling import Respelt
@@ -167,8 +167,12 @@ def source(
 
 
 def agenda(db: sqlite3.Connection, clock: Clock, rights: Rights) -> list[AgendaItem]:
-    """Return the agenda items that may be read, sorted by last day."""
-    items = agenda_items(dated_notes(db), clock.today())
+    """Return the agenda items that may be read, sorted by last day.
+
+    Plans that have been of unknown outcome for long are left out.
+    """
+    today = clock.today()
+    items = recent(agenda_items(dated_notes(db), today), today)
     ids = [item.id for item in items]
     filters = rights.filters(clock.zone)
     found = {entry.id for entry in search.results(db, ItemKind.OBSERVATION, ids, filters)}

@@ -195,11 +195,16 @@ def _found_source(page: SourcePage) -> Found:
 
 def _found_agenda(items: Sequence[AgendaItem]) -> Found:
     lines = [
-        item_line([str(item.id), item.when, item.state, item.stance], item.content)
+        item_line([str(item.id), _when(item), item.state, item.note.stance], item.note.content)
         for item in items
     ]
     shown = [ContextItem(Way.RECALL, ItemKind.OBSERVATION, item.id) for item in items]
     return Found(lines or ["Nothing is on the agenda."], shown, len(shown))
+
+
+def _when(item: AgendaItem) -> str:
+    """Return a date with its time and repetition: `2026-03-10 18:00 weekly`."""
+    return " ".join(filter(None, (item.when, item.time, item.recurs)))
 
 
 def item_line(head: Sequence[str], text: str) -> str:

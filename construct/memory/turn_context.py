@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
+from itertools import pairwise
 
 from construct.clock import from_text, gap_words
 from construct.language.periods import relative_words
@@ -26,7 +27,7 @@ from construct.memory.shown.escaping import inline
 from construct.store import observations
 from construct.store.agenda import dated_notes
 from construct.store.conversations import get_conversation, get_watermarks
-from construct.store.messages import LAST, live_ids
+from construct.store.messages import LAST, get_message, live_ids, live_messages
 from construct.store.reply_context import ContextItem, forgotten_items
 from construct.store.search import Filters
 from construct.store.shown import shown_ids
@@ -51,6 +52,8 @@ class TurnContext:
     passages: Sequence[Hit] = ()
     task: str | None = None
     """What the conversation was about, once messages have left the window."""
+    left_open: str | None = None
+    """What was promised or left open, in the first turn after a pause."""
 
 
 def gather(
@@ -92,13 +95,31 @@ def gather(
             meaning=config.meaning,
         )
     pause = clock.now() - from_text(last_messages[-1].created_at) if last_messages else None
+    is_back = pause is not None and pause >= _MIN_PAUSE
+    is_told = not is_back or _was_back_before(db, conversation_id, marks.observed, until)
     return TurnContext(
         now=clock.local(clock.now()),
         pause=pause,
         due=due_items(db, conversation_id, config),
         passages=recalled,
         task=conversation.current_task if marks.window else None,
+        left_open=None if is_told else conversation.suggested_response,
     )
+
+
+def _was_back_before(
+    db: sqlite3.Connection, conversation_id: int, observed: int, until: int
+) -> bool:
+    """Return whether a pause has ended since an observer last read the conversation.
+
+    What it noted as left open was mentioned then.
+    """
+    first = [get_message(db, observed)] if observed else []
+    times = [
+        from_text(m.created_at)
+        for m in [*first, *live_messages(db, conversation_id, observed, until)]
+    ]
+    return any(later - earlier >= _MIN_PAUSE for earlier, later in pairwise(times))
 
 
 def without_forgotten(
@@ -106,15 +127,17 @@ def without_forgotten(
 ) -> TurnContext:
     """Return a context without the items that were forgotten since it was gathered.
 
-    The task is left out if it has changed since.
+    The task and what was left open are left out if they have changed since.
     """
     forgotten = {(item.kind, item.id) for item in forgotten_items(db, context_items(context))}
-    task = get_conversation(db, conversation_id).current_task
+    conversation = get_conversation(db, conversation_id)
+    left_open = conversation.suggested_response
     return replace(
         context,
         due=[item for item in context.due if (ItemKind.OBSERVATION, item.id) not in forgotten],
         passages=[p for p in context.passages if (p.kind, p.id) not in forgotten],
-        task=context.task if context.task == task else None,
+        task=context.task if context.task == conversation.current_task else None,
+        left_open=context.left_open if context.left_open == left_open else None,
     )
 
 
@@ -143,13 +166,15 @@ def render(context: TurnContext) -> str:
     lines = [f"Now: {context.now:%A %Y-%m-%d %H:%M}"]
     if context.pause and context.pause >= _MIN_PAUSE:
         lines.append(f"Last message: {gap_words(context.pause)} ago")
-    lines += [f"{due_words(item, today)}: {inline(item.content)}" for item in context.due]
+    lines += [f"{due_words(item, today)}: {inline(item.whole_text)}" for item in context.due]
     for passage in context.passages:
         when = date.fromisoformat(passage.date)
         label = _PASSAGE_LABELS.get(passage.role or passage.kind, "Noted")
         lines.append(f"{label}, {when} ({relative_words(when, today)}): {inline(passage.text)}")
     if context.task:
         lines.append(f"The conversation was about: {inline(context.task)}")
+    if context.left_open:
+        lines.append(f"Left open before the pause: {inline(context.left_open)}")
     return "\n".join(["<ambient>", *lines, "</ambient>"])
 
 

@@ -20,7 +20,7 @@ from construct.store.conversations import (
 )
 from construct.store.database import transaction
 from construct.store.messages import is_small_model_noted, messages_of, note_small_model
-from construct.store.records import Conversation, Message, StoredAttachment
+from construct.store.records import REMOVED, Conversation, Message, StoredAttachment
 from construct.talk.notebook_replies import with_text
 from construct.text import one_line, shorten
 
@@ -68,9 +68,13 @@ def last_messages(ctx: Context, conversation_id: int, limit: int) -> list[Messag
 
 
 def last_exchange(ctx: Context) -> list[Message]:
-    """Return the last two messages of the user's conversation, usually a message and its reply."""
+    """Return the last two messages of the user's conversation, usually a message and its reply.
+
+    Without those that were forgotten with their words.
+    """
     here = ctx.conversation_id
-    return [] if here is None else last_messages(ctx, here, _EXCHANGE)
+    newest = [] if here is None else last_messages(ctx, here, _EXCHANGE)
+    return [message for message in newest if message.content != REMOVED]
 
 
 def small_model_is_news(ctx: Context) -> bool:

@@ -124,7 +124,9 @@ def _credentials(settings: Settings, models: Models) -> Check:
         hint = f"no model replies, only the notebook. Run {in_shell('setup')} to choose one"
         return Check("credentials", True, f"{hint}; {worker}")
     detail = f"main model {models.main.name}, {worker}"
-    if settings.is_address_from_env_file:
+    is_openai = models.provider is Provider.OPENAI
+    given = settings.openai if is_openai else settings
+    if given.is_address_from_env_file:
         detail += "; the address comes from .env, so a key from elsewhere is not sent there"
     return Check("credentials", True, detail)
 

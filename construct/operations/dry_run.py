@@ -17,17 +17,14 @@ from construct.language.moments import parse_moment
 from construct.llm.types import Model
 from construct.memory.cycles import archive
 from construct.memory.cycles.archive import WorkEstimate
-from construct.memory.cycles.observing import known_notes, material
+from construct.memory.cycles.known_notes import KnownSearch, known_notes
+from construct.memory.cycles.observing import current_thread, material
 from construct.memory.cycles.situation import is_over_limit
 from construct.memory.learning.asking import Account
-from construct.memory.learning.observer import (
-    Reading,
-    batch_tokens,
-    joined,
-    known_tokens,
-    observe,
-)
+from construct.memory.learning.observer import joined, observe
+from construct.memory.learning.observer_call import batch_tokens, known_tokens
 from construct.memory.learning.proposals import Extraction, ProposedObservation
+from construct.memory.learning.reading import Reading
 from construct.memory.shown.forks import reach
 from construct.memory.shown.transcript import batches
 from construct.operations.context import Context
@@ -159,8 +156,8 @@ def _reading(
     known: list[Observation] = []
     if model is not None:
         scope = reach(ctx.db, ctx.memory.scope, conversation_id)
-        notes = known_notes(ctx.db, scope, batch, known_tokens(model))
-        known = [o for o in notes if o.id not in derived]
+        wanted = KnownSearch(scope, ctx.clock, ctx.memory.meaning, known_tokens(model))
+        known = [o for o in known_notes(ctx.db, batch, wanted) if o.id not in derived]
     two_before = newest_messages(ctx.db, conversation_id, 2, batch[0].id - 1)
     given = material(ctx.db, batch, model)
     return Reading(
@@ -170,6 +167,7 @@ def _reading(
         ctx.clock,
         wishes=rules.prose,
         pictures=given.pictures,
+        current=current_thread(ctx.db, conversation_id),
     )
 
 

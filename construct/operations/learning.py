@@ -13,7 +13,7 @@ from construct.memory.cycles.archive import Revived, WorkEstimate
 from construct.memory.cycles.commit import Compacted
 from construct.memory.cycles.observing import fallback_reason, newest_observer
 from construct.memory.cycles.situation import is_over_limit, spent_today
-from construct.memory.learning.observer import batch_tokens
+from construct.memory.learning.observer_call import batch_tokens
 from construct.memory.learning.reflection_checks import Reflection
 from construct.operations.context import Context
 from construct.program import in_shell

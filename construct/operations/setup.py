@@ -11,23 +11,32 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from construct.config import CREDENTIALS, WRITTEN_BY_SETUP, Settings, load_settings
+from construct.config import Settings, load_settings
 from construct.env_file import write_settings
 from construct.errors import ConstructError, ModelError, UsageError
 from construct.llm import servers
-from construct.llm.anthropic_errors import SET_KEY
 from construct.llm.catalog import is_known, known_models, main_model, model_info
 from construct.llm.notebook import Notebook
+from construct.llm.openai_model import is_openais
 from construct.llm.providers import (
     Models,
+    bearer,
     choose_models,
     credential_headers,
     named_provider,
 )
+from construct.llm.server_errors import ANTHROPIC as ANTHROPICS_API
+from construct.llm.server_errors import OPENAI as OPENAIS_API
 from construct.llm.servers.types import ANTHROPIC, GGUF, FoundModel, models_named
 from construct.llm.servers.windows import ask_for_window
 from construct.llm.types import ChatMessage, Request, Text
 from construct.program import in_shell
+from construct.setting_sources import (
+    CREDENTIALS,
+    OPENAI_CREDENTIALS,
+    WRITTEN_BY_SETUP,
+    Credentials,
+)
 from construct.store.database import make_folder
 from construct.vocabulary import Provider
 
@@ -36,11 +45,14 @@ NOTEBOOK = Notebook.name
 _MODEL_TYPED = (("Check CONSTRUCT_MODEL", "Check the model's name"),)
 _TYPED = (
     *_MODEL_TYPED,
-    (SET_KEY, "Give its key too."),
+    *((api.set_key, "Give its key too.") for api in (ANTHROPICS_API, OPENAIS_API)),
     ("ANTHROPIC_API_KEY", "the key"),
     ("ANTHROPIC_AUTH_TOKEN", "the key"),
+    ("OPENAI_API_KEY", "the key"),
     ("its address (ANTHROPIC_BASE_URL)", "its address"),
+    ("its address (OPENAI_BASE_URL)", "its address"),
     ("ANTHROPIC_BASE_URL", "the address"),
+    ("OPENAI_BASE_URL", "the address"),
     ("Set CONSTRUCT_LOCAL_MODEL to", "Name"),
 )
 """Advice about settings, and what stands for it in setup, which does not use them."""
@@ -90,6 +102,11 @@ class ModelChoice:
         """Whether only the model is set, for a server that `construct setup` did not configure."""
         return self.settings.keys() == {"CONSTRUCT_MODEL"}
 
+    @property
+    def provider(self) -> Provider:
+        """Who replies once this is chosen."""
+        return Provider(self.settings.get("CONSTRUCT_PROVIDER", Provider.ANTHROPIC))
+
 
 @dataclass(frozen=True, slots=True)
 class SavedChoice:
@@ -119,19 +136,42 @@ def within_reach(settings: Settings, environ: Mapping[str, str] = os.environ) ->
     if provider is Provider.LOCAL and settings.local_model is not None:
         model = f"local:{settings.local_model.stem}"
     elif provider is Provider.ANTHROPIC and settings.has_credentials:
-        model = settings.model or _model_if_unnamed(settings)
-    origin = None
-    if any(environ.get(name, "").strip() for name in CREDENTIALS):
-        origin = CredentialOrigin.ENVIRONMENT
-    elif settings.has_credentials:
-        origin = CredentialOrigin.SETUP if settings.is_chosen_by_setup else CredentialOrigin.FILES
+        model = settings.model or _first_model(settings) or main_model()
+    elif provider is Provider.OPENAI and settings.openai:
+        model = settings.model or _first_model(settings) or NOTEBOOK
+    origin = _origin(settings, provider, environ)
     return Reach(provider, model, origin, tuple(servers.look(environ)), config_file(settings))
+
+
+def _origin(
+    settings: Settings, provider: Provider, environ: Mapping[str, str]
+) -> CredentialOrigin | None:
+    is_openai = provider is Provider.OPENAI
+    is_set = bool(settings.openai) if is_openai else settings.has_credentials
+    if is_set and settings.is_chosen_by_setup:
+        return CredentialOrigin.SETUP
+    names = OPENAI_CREDENTIALS if is_openai else CREDENTIALS
+    if any(environ.get(name, "").strip() for name in names):
+        return CredentialOrigin.ENVIRONMENT
+    return CredentialOrigin.FILES if is_set else None
+
+
+def own_server(settings: Settings) -> str | None:
+    """Return the address of the server that gets the user's key, where models are listed.
+
+    None for Anthropic's.
+    """
+    if named_provider(settings) is Provider.OPENAI:
+        return servers.root_of(settings.openai.base_url or OPENAIS_API.default_url)
+    return settings.base_url
 
 
 def all_models(settings: Settings, environ: Mapping[str, str] = os.environ) -> list[FoundModel]:
     """Return all models of the configured server and of this machine, and the GGUF file."""
     found: list[FoundModel] = []
-    if settings.has_credentials and settings.base_url in (None, ANTHROPICS_URL):
+    is_openai = named_provider(settings) is Provider.OPENAI
+    is_anthropics = settings.has_credentials and settings.base_url in (None, ANTHROPICS_URL)
+    if is_anthropics and not is_openai:
         found += [
             FoundModel(name, ANTHROPICS_URL, ANTHROPIC, model_info(name).window, vision=True)
             for name in known_models()
@@ -147,14 +187,19 @@ def all_models(settings: Settings, environ: Mapping[str, str] = os.environ) -> l
 
 def _models_of_own_server(settings: Settings) -> list[FoundModel]:
     """Return the models of the configured server; none if it is Anthropic's."""
+    if named_provider(settings) is Provider.OPENAI:
+        given = settings.openai
+        return list_openai(given.base_url, given.api_key) if given else []
     if settings.base_url is None or settings.base_url == ANTHROPICS_URL:
         return []
     return servers.list_models(settings.base_url, credential_headers(settings))
 
 
-def _model_if_unnamed(settings: Settings) -> str:
-    """Return the model that replies if CONSTRUCT_MODEL names none."""
-    return next((m.name for m in _models_of_own_server(settings)), main_model())
+def _first_model(settings: Settings) -> str | None:
+    """Return the model that replies if CONSTRUCT_MODEL names none, as its server lists it."""
+    if named_provider(settings) is Provider.OPENAI and is_openais(settings.openai.base_url):
+        return None  # of all that OpenAI lists, the first need not even talk
+    return next((m.name for m in _models_of_own_server(settings)), None)
 
 
 def choose_server(url: str, model: str | None = None, key: str | None = None) -> ModelChoice:
@@ -162,8 +207,7 @@ def choose_server(url: str, model: str | None = None, key: str | None = None) ->
 
     Raises ConstructError if no model is named and the server lists none.
     """
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    listed = servers.list_models(url, headers)
+    listed = servers.list_models(url, bearer(key))
     if model is None:
         if not listed:
             raise ConstructError(
@@ -177,6 +221,36 @@ def choose_server(url: str, model: str | None = None, key: str | None = None) ->
     settings = {"ANTHROPIC_BASE_URL": url.rstrip("/"), "CONSTRUCT_MODEL": model}
     if key:
         settings["ANTHROPIC_AUTH_TOKEN"] = key
+    return ModelChoice(model, url, settings)
+
+
+def list_openai(url: str | None, key: str | None) -> list[FoundModel]:
+    """Return the models of a server that speaks OpenAI's protocol; None for OpenAI's own."""
+    return servers.list_models(servers.root_of(url or OPENAIS_API.default_url), bearer(key))
+
+
+def choose_openai(
+    url: str | None = None, model: str | None = None, key: str | None = None
+) -> ModelChoice:
+    """Choose a server that speaks OpenAI's protocol by its address; None for OpenAI's own.
+
+    Without a model, takes the first that the server lists. Raises ConstructError if no
+    model is named and OpenAI is chosen or the server lists none.
+    """
+    if model is None:
+        listed = [] if is_openais(url) else list_openai(url, key)
+        if not listed:
+            raise ConstructError(
+                "No model is named, and none can be chosen for you.\n"
+                f"Name one: {in_shell('setup --openai --use MODEL')}, with --server URL if it is "
+                "not OpenAI's."
+            )
+        model = listed[0].name
+    settings = {"CONSTRUCT_PROVIDER": Provider.OPENAI.value, "CONSTRUCT_MODEL": model}
+    if url is not None:
+        settings["OPENAI_BASE_URL"] = url.rstrip("/")
+    if key:
+        settings["OPENAI_API_KEY"] = key
     return ModelChoice(model, url, settings)
 
 
@@ -220,7 +294,9 @@ def choose_named(
         raise UsageError(f"{name} is in several places. Name one with --server: {places}.")
     if found:
         return choose_server(found[0].server, found[0].name)
-    if settings.has_credentials and (is_known(name) or settings.base_url):
+    if named_provider(settings) is Provider.OPENAI or (
+        settings.has_credentials and (is_known(name) or settings.base_url)
+    ):
         return _choose_on_same_server(settings, name)
     raise UsageError(
         f"No model {name} was found on this machine.\n"
@@ -230,6 +306,8 @@ def choose_named(
 
 
 def _choose_on_same_server(settings: Settings, name: str) -> ModelChoice:
+    if named_provider(settings) is Provider.OPENAI and settings.is_chosen_by_setup:
+        return choose_openai(settings.openai.base_url, name, settings.openai.api_key)
     chosen: dict[str, str] = {}
     if settings.is_chosen_by_setup:
         credentials = {
@@ -238,7 +316,7 @@ def _choose_on_same_server(settings: Settings, name: str) -> ModelChoice:
             "ANTHROPIC_AUTH_TOKEN": settings.auth_token,
         }
         chosen = {setting: value for setting, value in credentials.items() if value}
-    return ModelChoice(name, settings.base_url, chosen | {"CONSTRUCT_MODEL": name})
+    return ModelChoice(name, own_server(settings), chosen | {"CONSTRUCT_MODEL": name})
 
 
 async def save(
@@ -286,10 +364,13 @@ def _overriding(current: Settings, choice: ModelChoice) -> str | None:
     """Return what takes precedence over a choice that has been saved."""
     if not (choice.is_model_only or current.is_chosen_by_setup):
         return CREDENTIALS_ELSEWHERE
-    provider = Provider(choice.settings.get("CONSTRUCT_PROVIDER", Provider.ANTHROPIC))
+    provider = choice.provider
+    if choice.is_model_only and named_provider(current) is Provider.OPENAI:
+        provider = Provider.OPENAI
     if current.provider not in {"auto", provider}:
         return "CONSTRUCT_PROVIDER"
-    if provider is Provider.ANTHROPIC and current.model not in {None, choice.model}:
+    is_server = provider in {Provider.ANTHROPIC, Provider.OPENAI}
+    if is_server and current.model not in {None, choice.model}:
         return "CONSTRUCT_MODEL"
     file = choice.settings.get("CONSTRUCT_LOCAL_MODEL")
     if file is not None and str(current.local_model) != file:
@@ -307,7 +388,9 @@ def _settings_with(settings: Settings, choice: ModelChoice) -> Settings:
     if _WINDOW in settings.setup_names:  # the window of the model that was chosen before
         settings = replace(settings, context_window=None)
     if choice.is_model_only:
-        return replace(settings, provider="auto", model=choice.model)
+        is_openai = named_provider(settings) is Provider.OPENAI
+        provider = Provider.OPENAI.value if is_openai else "auto"
+        return replace(settings, provider=provider, model=choice.model)
     local = chosen.get("CONSTRUCT_LOCAL_MODEL")
     return replace(
         settings,
@@ -315,6 +398,7 @@ def _settings_with(settings: Settings, choice: ModelChoice) -> Settings:
         api_key=chosen.get("ANTHROPIC_API_KEY"),
         auth_token=chosen.get("ANTHROPIC_AUTH_TOKEN"),
         base_url=chosen.get("ANTHROPIC_BASE_URL"),
+        openai=Credentials(chosen.get("OPENAI_BASE_URL"), chosen.get("OPENAI_API_KEY")),
         model=chosen.get("CONSTRUCT_MODEL"),
         local_model=Path(local) if local else settings.local_model,
         is_address_from_env_file=False,
@@ -323,7 +407,16 @@ def _settings_with(settings: Settings, choice: ModelChoice) -> Settings:
 
 def _asked_window(settings: Settings) -> int | None:
     """Return the model's context window, asking its server in every way there is."""
-    if settings.base_url is None or settings.model is None:
+    if settings.model is None:
+        return None
+    if named_provider(settings) is Provider.OPENAI:
+        given = settings.openai
+        if given.base_url is None or is_openais(given.base_url):
+            return None
+        return ask_for_window(
+            servers.root_of(given.base_url), settings.model, bearer(given.api_key)
+        )
+    if settings.base_url is None:
         return None
     return ask_for_window(settings.base_url, settings.model, credential_headers(settings))
 

@@ -10,16 +10,21 @@ from typing import NamedTuple
 from construct.store.note_links import with_earlier_forms
 from construct.store.records import SETTLED_SQL
 from construct.store.sql import ID_LIST, json_ids
+from construct.vocabulary import Stance
 
 
 class DatedNote(NamedTuple):
-    """An active observation with a date, which may be on the agenda."""
+    """An active observation that may be on the agenda. Each field is a column."""
 
     id: int
     content: str
     stance: str
-    when: str
-    """A day, a month or a year."""
+    referenced_date: str | None
+    """A day, a month or a year; of what comes again, the first day."""
+    referenced_time: str | None = None
+    recurs: str | None = None
+    recurs_except: str | None = None
+    label: str | None = None
     asked_at: str | None = None
     """When the companion asked how it turned out."""
 
@@ -34,14 +39,27 @@ class FirstWording(NamedTuple):
 def dated_notes(db: sqlite3.Connection, since: date = date.min) -> list[DatedNote]:
     """Return the active observations that refer to a day of this year or a later one.
 
-    More than are on the agenda: `memory/agenda.py` decides. What the user marked as done
-    or cancelled is left out.
+    What comes again is among them whenever it began. They are more than are on the
+    agenda: `memory/agenda.py` decides. What the user marked as done or cancelled is left
+    out.
     """
+    # A month or a year sorts before the days in it.
+    return _notes(db, "referenced_date >= ?", f"{since.year:04}") + _notes(
+        db, "referenced_date < ? AND recurs IS NOT NULL", f"{since.year:04}"
+    )
+
+
+def undated_plans(db: sqlite3.Connection) -> list[DatedNote]:
+    """Return the active plans without a day, oldest first, except those that are settled."""
+    return _notes(db, "referenced_date IS NULL AND stance = ?", Stance.PLANNED)
+
+
+def _notes(db: sqlite3.Connection, condition: str, value: str) -> list[DatedNote]:
     rows = db.execute(
-        f"""SELECT id, content, stance, referenced_date, asked_at FROM observations
+        f"""SELECT {", ".join(DatedNote._fields)} FROM observations
             WHERE superseded_at IS NULL AND committed_at IS NOT NULL AND withheld = 0
-              AND referenced_date >= ? AND NOT {SETTLED_SQL} ORDER BY id""",
-        (f"{since.year:04}",),  # a month or a year sorts before the days in it
+              AND {condition} AND NOT {SETTLED_SQL} ORDER BY id""",
+        (value,),
     )
     return [DatedNote(*row) for row in rows]
 

@@ -325,6 +325,18 @@ def has_live_session(db: sqlite3.Connection) -> bool:
     return _any_alive(db.execute("SELECT owner, heartbeat FROM sessions"))
 
 
+def note_key(db: sqlite3.Connection, session_id: int, pressed_at: float) -> None:
+    """Record when the user last pressed a key in an open chat, by the real clock."""
+    db.execute("UPDATE sessions SET last_key_at = ? WHERE id = ?", (pressed_at, session_id))
+
+
+def is_user_at_a_chat(db: sqlite3.Connection, since: float) -> bool:
+    """Return whether a key was pressed in an open chat since a time of the real clock."""
+    return _any_alive(
+        db.execute("SELECT owner, heartbeat FROM sessions WHERE last_key_at >= ?", (since,))
+    )
+
+
 def is_open_elsewhere(db: sqlite3.Connection, conversation_id: int, session_id: int) -> bool:
     """Return whether a conversation is open in a chat other than this session."""
     others = "SELECT owner, heartbeat FROM sessions WHERE conversation_id = ? AND id <> ?"

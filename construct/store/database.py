@@ -7,47 +7,25 @@ refused before SQLite can write to it: even switching the journal mode would cha
 import os
 import sqlite3
 import struct
-import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 from construct.errors import DatabaseUnusableError
 from construct.store import faults
-from construct.store.forbidden import set_rules_file
+from construct.store.connection import OPEN_CONNECTIONS, OPENING_LOCK, SOUND, Connection
 from construct.store.version import APPLICATION_ID, SCHEMA_VERSION, has_side_file, side_file
 
 _BUSY_SECONDS = 10.0
 """How long to wait while another process has the lock."""
 _MAX_CHECKED_BYTES = 4 << 20
-"""Files up to this size are checked completely when opened, at 4 ms per megabyte."""
+"""Files up to this size are checked completely when opened, at 4 ms per megabyte.
+
+Larger ones are checked before the first write of a process, so that nobody waits to read.
+"""
 MAGIC = b"SQLite format 3\x00"
 """The first bytes of every SQLite database."""
-
-_OPEN_CONNECTIONS: Counter[tuple[int, int]] = Counter()
-"""Number of open connections of this process, by device and inode of the file.
-
-While there are any, the file must not be opened directly: closing it would drop their
-POSIX locks, and another process could then delete the log they write to
-(https://www.sqlite.org/howtocorrupt.html, 2.2).
-"""
-_opening_lock = threading.RLock()
-
-
-class Connection(sqlite3.Connection):
-    """A connection that `_OPEN_CONNECTIONS` counts while it is open."""
-
-    identity: tuple[int, int] | None = None
-
-    def close(self) -> None:
-        """Close the connection; safe to call twice."""
-        super().close()
-        with _opening_lock:
-            if self.identity is not None:
-                _OPEN_CONNECTIONS[self.identity] -= 1
-                self.identity = None
 
 
 def open_database(path: Path, rules: Path | None = None) -> sqlite3.Connection:
@@ -58,12 +36,12 @@ def open_database(path: Path, rules: Path | None = None) -> sqlite3.Connection:
     the file, if it cannot be used.
     """
     try:
-        with _opening_lock:
+        with OPENING_LOCK:
             _make_file(path)
-            if not _OPEN_CONNECTIONS[_identity(path)]:
+            if not OPEN_CONNECTIONS[_identity(path)]:
                 _check_header(path)
             db = _connect(path)
-            set_rules_file(db, rules)
+            db.rules_file = rules
             return db
     except OSError as error:
         raise faults.cannot_open_error(path, error.strerror or str(error)) from error
@@ -104,8 +82,10 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
     """Run the block as one write transaction.
 
     It takes the write lock at once, so that a block that reads first cannot find the
-    database locked when it writes.
+    database locked when it writes. Raises DatabaseUnusableError, before the block, if the
+    file is damaged.
     """
+    refuse_damaged(db)
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -114,6 +94,15 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
         if db.in_transaction:
             db.execute("ROLLBACK")
         raise
+
+
+def refuse_damaged(db: sqlite3.Connection) -> None:
+    """Check all pages of the file, once in a process, before it is written to.
+
+    Raises DatabaseUnusableError if any is damaged.
+    """
+    if isinstance(db, Connection) and db.identity not in SOUND:
+        _check_pages(db, db.path)
 
 
 @contextmanager
@@ -252,12 +241,12 @@ def _identity(path: Path) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _connect(path: Path) -> Connection:
     db = sqlite3.connect(
         path.absolute(), timeout=_BUSY_SECONDS, isolation_level=None, factory=Connection
     )
-    db.identity = _identity(path)
-    _OPEN_CONNECTIONS[db.identity] += 1
+    db.identity, db.path = _identity(path), path
+    OPEN_CONNECTIONS[db.identity] += 1
     try:
         _prepare(db, path)
     except BaseException:  # such as Ctrl-C, which must not leave the file open either
@@ -270,12 +259,15 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
     version = _refuse_newer(db, path)
     if path.stat().st_size <= _MAX_CHECKED_BYTES and not has_side_file(path, "-wal"):
         _check_pages(db, path)
+    uses_wal = db.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+    if version and not uses_wal:  # a restored backup, whose mode is about to be changed
+        refuse_damaged(db)
     db.execute("PRAGMA secure_delete = ON")  # overwrite deleted rows, not only unlink them
     db.execute("PRAGMA synchronous = NORMAL")
     if version < SCHEMA_VERSION:
         _upgrade(db, path)
     db.execute("PRAGMA foreign_keys = ON")  # only now: migrations make tables anew
-    if db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":  # a new file, or a restored backup
+    if not uses_wal:
         _use_wal(db)
     for file in (side_file(path, suffix) for suffix in ("", "-wal", "-shm")):
         if file.exists() and file.stat().st_mode & 0o077:
@@ -293,8 +285,7 @@ def _refuse_newer(db: sqlite3.Connection, path: Path) -> int:
 def _check_pages(db: sqlite3.Connection, path: Path) -> None:
     """Refuse a damaged file before anything is written to it.
 
-    Reads all of it, so a large file is not checked when it is opened: damage in one shows
-    when it is read.
+    Reads all of it, so a large file is not checked when it is opened.
     """
     try:
         result = db.execute("PRAGMA quick_check(1)").fetchone()
@@ -304,6 +295,8 @@ def _check_pages(db: sqlite3.Connection, path: Path) -> None:
         result = None
     if result != ("ok",):
         raise faults.damaged_error(path, untouched=True)
+    if isinstance(db, Connection) and db.identity is not None:
+        SOUND.add(db.identity)
 
 
 def _upgrade(db: sqlite3.Connection, path: Path | None = None) -> None:

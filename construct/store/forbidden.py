@@ -8,24 +8,17 @@ saved, in every process.
 """
 
 import sqlite3
-from pathlib import Path
 
-from construct.store.sql import column, scalar
+from construct.store.connection import Connection
+from construct.store.sql import column
 from construct.user_rules import Rules, read_rules
 
 _NOTE_PREFIX = "left out by your rules: "
 
 
-def set_rules_file(db: sqlite3.Connection, file: Path | None) -> None:
-    """Set the rules file that applies to what is written through a connection."""
-    path = None if file is None else str(file.absolute())
-    db.create_function("memory_rules", 0, lambda: path)
-
-
 def rules_of(db: sqlite3.Connection) -> Rules:
     """Return the current rules. Raises ConstructError if their file cannot be read."""
-    path = scalar(db, "SELECT memory_rules()")
-    return read_rules(None if path is None else Path(path))
+    return read_rules(db.rules_file if isinstance(db, Connection) else None)
 
 
 def is_forbidden(db: sqlite3.Connection, *texts: str | None) -> bool:

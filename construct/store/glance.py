@@ -1,15 +1,20 @@
 """Read access to the database that never writes, migrates or waits.
 
-Imports little, to keep `construct brief` fast.
+Imports little, to keep `construct brief` and `construct remind` fast.
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import TypeVar
 
+from construct.errors import DatabaseUnusableError
 from construct.store import faults
 from construct.store.version import APPLICATION_ID, SCHEMA_VERSION, has_side_file
+
+T = TypeVar("T")
+_DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 
 
 @contextmanager
@@ -29,6 +34,25 @@ def glance(path: Path) -> Iterator[sqlite3.Connection | None]:
         sqlite3.connect(f"{path.absolute().as_uri()}?{options}", uri=True, timeout=0)
     ) as db:
         yield db if _is_current(db, path) else None
+
+
+def read_at_a_glance(path: Path, read: Callable[[sqlite3.Connection], T], nothing: T) -> T:
+    """Return what `read` finds in the database; `nothing` if it cannot be read now.
+
+    It cannot if it is missing, locked or from an earlier version. Raises
+    DatabaseUnusableError if it is newer, damaged or not Construct's.
+    """
+    if path.exists() and not path.is_file():
+        raise faults.cannot_open_error(path)
+    try:
+        with glance(path) as db:
+            return nothing if db is None else read(db)
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorname", "").startswith(_DAMAGED):
+            raise faults.damaged_error(path) from error
+        return nothing
+    except OSError as error:
+        raise DatabaseUnusableError(str(faults.cannot_open_error(path))) from error
 
 
 def _is_current(db: sqlite3.Connection, path: Path) -> bool:

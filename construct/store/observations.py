@@ -24,7 +24,7 @@ from construct.store.sql import (
     scalar,
     select,
 )
-from construct.vocabulary import Origin, Priority, Stance
+from construct.vocabulary import Origin, Priority
 
 ACTIVE = "superseded_at IS NULL AND committed_at IS NOT NULL AND withheld = 0"
 """SQL condition: active, and not withheld from the model."""
@@ -35,11 +35,14 @@ _PENDING = "conversation_id = ? AND committed_at IS NULL AND superseded_at IS NU
 def insert_observation(db: sqlite3.Connection, values: Mapping[str, object]) -> int | None:
     """Store an observation with a new uid and return its id.
 
-    If the user's rules forbid the content, nothing is stored and the result is None.
-    What the user wrote themselves is always stored.
+    If the user's rules forbid the content, nothing is stored and the result is None. A
+    forbidden label is left out. What the user wrote themselves is always stored.
     """
-    if values.get("origin") != Origin.USER and is_forbidden(db, str(values["content"])):
-        return None
+    if values.get("origin") != Origin.USER:
+        if is_forbidden(db, str(values["content"])):
+            return None
+        if is_forbidden(db, str(values.get("label") or "")):
+            values = {**values, "label": None}
     return insert(db, "observations", {"uid": new_uid(), **values})
 
 
@@ -147,16 +150,34 @@ def newest(
     limit: int,
     *,
     priority: Priority | None = None,
-    stance: Stance | None = None,
 ) -> list[Observation]:
     """Return the newest active and pending observations in scope, newest first.
 
-    A priority or stance narrows the result to observations that have it.
+    A priority narrows the result to observations that have it.
     """
     where, values = scope_filter(descent)
-    kind = "priority = ifnull(?, priority) AND stance = ifnull(?, stance)"
-    source = f"observations WHERE {_ACTIVE_OR_PENDING} AND {kind}{where} ORDER BY id DESC LIMIT ?"
-    return select(db, Observation, source, (priority, stance, *values, limit))
+    source = f"""observations WHERE {_ACTIVE_OR_PENDING} AND priority = ifnull(?, priority){where}
+        ORDER BY id DESC LIMIT ?"""
+    return select(db, Observation, source, (priority, *values, limit))
+
+
+def high_with_day_ahead(
+    db: sqlite3.Connection, descent: Descent | None, today: str, limit: int
+) -> list[Observation]:
+    """Return active and pending observations of high priority with a day ahead, nearest first."""
+    where, values = scope_filter(descent)
+    source = f"""observations WHERE {_ACTIVE_OR_PENDING} AND priority = 'high'
+        AND referenced_date >= substr(?, 1, length(referenced_date)){where}
+        ORDER BY referenced_date, id LIMIT ?"""
+    return select(db, Observation, source, (today, *values, limit))
+
+
+def to_be_replaced(db: sqlite3.Connection) -> frozenset[int]:
+    """Return the ids of observations that a pending one will replace once it is committed."""
+    query = """SELECT replaced_id FROM observation_replaced
+               JOIN observations ON observations.id = observation_id
+               WHERE relation = 'outdated' AND committed_at IS NULL AND superseded_at IS NULL"""
+    return frozenset(column(db, query))
 
 
 def note_asked(db: sqlite3.Connection, ids: Sequence[int], now: str) -> None:

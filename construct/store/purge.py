@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from construct.store.copy_before_migration import remove_copy_before_migration
-from construct.store.database import patience
+from construct.store.database import patience, refuse_damaged
 from construct.store.messages import message_tokens
 from construct.store.records import REMOVED
 from construct.store.search_index import merge_all
@@ -136,6 +136,7 @@ def finish_erasure(db: sqlite3.Connection, wait: float = WAIT_SECONDS) -> bool:
     next_step = scalar(db, "SELECT value FROM meta WHERE name = 'pruning'")
     if next_step is None:
         return True
+    refuse_damaged(db)
     try:
         if next_step == _REMOVE_COPY:
             file = scalar(db, "SELECT file FROM pragma_database_list WHERE name = 'main'")

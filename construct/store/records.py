@@ -128,6 +128,11 @@ class StoredAttachment(NamedTuple):
         return f"[{AttachmentKind.of(self.media_type)}: {self.name}]"
 
 
+def written_when(day: str | None, time: str | None, recurs: str | None) -> str:
+    """Return when a note is for, as in its line: `2026-03-05 09:30 weekly`, or ""."""
+    return " ".join(part for part in (day, time, recurs) if part)
+
+
 class Observation(NamedTuple):
     """A row of `observations`: one dated fact with a priority."""
 
@@ -168,6 +173,11 @@ class Observation(NamedTuple):
     """`YYYY-MM-DD HH:MM` on the wall clock."""
     graph_cycle_id: int | None = None
     """The graph cycle that has read it."""
+
+    @property
+    def when(self) -> str:
+        """When it is for, as in its line: `2026-03-05 09:30 weekly`; "" if it is for no day."""
+        return written_when(self.referenced_date, self.referenced_time, self.recurs)
 
     @property
     def state(self) -> str:

@@ -46,6 +46,9 @@ class ShownLine(NamedTuple):
     referenced_date: str | None
     first_date: str | None
     token_count: int
+    referenced_time: str | None = None
+    recurs: str | None = None
+    remind_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from construct.memory.cycles.worker import MemoryWorker
 from construct.memory.request_builder import (
     RequestBuilder,
 )
-from construct.memory.tools import Forget
+from construct.memory.tools import Accept, Forget
 from construct.store.in_thread import Store
 from construct.store.records import Message
 from construct.vocabulary import AttachmentKind
@@ -46,6 +46,8 @@ class Companion:
 
         None outside a chat on a terminal.
         """
+        self.accept: Accept | None = None
+        """Asks the user whether what the model keeps is their own word; None as above."""
         self._unread_noticed: set[tuple[str, AttachmentKind]] = set()
         """The models, each with a kind of file that the user has been told it cannot read."""
 

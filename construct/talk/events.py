@@ -22,6 +22,11 @@ class Delta:
 
 
 @dataclass(frozen=True, slots=True)
+class Thinking:
+    """The model thinks aloud, which is not a part of its reply."""
+
+
+@dataclass(frozen=True, slots=True)
 class Kept:
     """From now on the message is kept, even if its turn is interrupted."""
 
@@ -58,7 +63,7 @@ class Noticed:
     text: str
 
 
-Event = Noticed | Kept | Delta | Waiting | Storing | ToolCalled | Retrying
+Event = Noticed | Kept | Thinking | Delta | Waiting | Storing | ToolCalled | Retrying
 Listener = Callable[[Event], None]
 
 

@@ -26,12 +26,14 @@ from construct.talk.events import (
     Listener,
     Noticed,
     Storing,
+    Thinking,
     ToolCalled,
     TurnResult,
     Waiting,
     reporting_retries,
 )
 from construct.talk.ledger import Ledger
+from construct.talk.thinking import Speech
 from construct.talk.turn import FirstRequest, ReplyInProgress, Turn
 from construct.tasks import finished
 from construct.tokens import Usage
@@ -121,6 +123,8 @@ class Responder:
             reply.stop_reason = None
             await call(self.ledger.end, reply)
             raise
+        if notice := self._companion.unread_notice(turn.message):
+            listen(Noticed(notice))  # the server has said that it takes no pictures
         if not self.ledger.is_private:
             listen(Storing())
         message_id = await call(self.ledger.end, reply)
@@ -173,11 +177,15 @@ class Responder:
             turn.message.conversation_id,
             companion.settings.learns,
             companion.forget,
+            companion.accept,
+            lambda: reply.given.items,
             turn.answering,
+            on_kept=lambda text: listen(Noticed(text)),
         )
         results = []
         for call in part.tool_calls:
-            listen(ToolCalled(call.name, summary(call)))
+            if call.name != "remember":  # what is kept is shown once it is
+                listen(ToolCalled(call.name, summary(call)))
             if rounds_left == 1:
                 results.append(ToolResult(call.id, _NO_MORE_TOOLS, is_error=True))
             else:
@@ -218,11 +226,16 @@ class Responder:
 
 async def _pass_on(stream: ReplyStream, reply: ReplyInProgress, listen: Listener) -> None:
     """Report the text of one request's answer as it arrives, and add its usage."""
-    gap = "\n\n" if reply.texts else ""
+    gap, speech = "\n\n" if reply.texts else "", Speech()
     try:
         async for piece in stream:
-            listen(Delta(gap + piece))
-            gap = ""
+            if words := speech.feed(piece):
+                listen(Delta(gap + words))
+                gap = ""
+            elif speech.is_thinking:
+                listen(Thinking())
+        if rest := speech.finish():
+            listen(Delta(gap + rest))
     finally:
         reply.add_usage(stream.reply)
         await asyncio.shield(stream.aclose())

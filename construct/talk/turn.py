@@ -13,6 +13,7 @@ from construct.store.messages import NewMessage
 from construct.store.records import REFUSED, REMOVED, Message
 from construct.store.reply_context import ContextItem, ReplyContext
 from construct.talk.events import COMPLETE_STOP_REASONS
+from construct.talk.thinking import spoken
 from construct.text import is_invisible, printable
 from construct.tokens import Usage
 from construct.vocabulary import MessageStatus, Role
@@ -176,7 +177,7 @@ class ReplyInProgress:
         """Record the assistant's tool calls and their results."""
         self._newest_recorded = reply
         self._add_text(reply)
-        self.rounds.append(ChatMessage("assistant", tuple(reply.blocks)))
+        self.rounds.append(ChatMessage("assistant", _spoken_blocks(reply.blocks)))
         self.rounds.append(ChatMessage("user", tuple(results)))
 
     def finish(self, reply: Reply) -> None:
@@ -189,12 +190,23 @@ class ReplyInProgress:
         self._newest_recorded = reply
         self._add_text(reply)
         self.stop_reason = reply.stop_reason
-        if self.rounds and reply.text.strip():
-            self.rounds.append(ChatMessage("assistant", (Text(reply.text.strip()),)))
+        text = spoken(reply.text).strip()
+        if self.rounds and text:
+            self.rounds.append(ChatMessage("assistant", (Text(text),)))
 
     def _add_text(self, reply: Reply) -> None:
-        if not is_invisible(printable(reply.text)):
-            self.texts.append(reply.text.strip())
+        text = spoken(reply.text).strip()
+        if not is_invisible(printable(text)):
+            self.texts.append(text)
+
+
+def _spoken_blocks(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """Return a reply's blocks without what the model thought aloud in its texts."""
+    said = [
+        replace(block, text=spoken(block.text)) if isinstance(block, Text) else block
+        for block in blocks
+    ]
+    return tuple(block for block in said if not isinstance(block, Text) or block.text)
 
 
 def _blanked(block: Block, call_ids: Collection[str]) -> Block:

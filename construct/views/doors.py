@@ -90,5 +90,5 @@ def _framed(lines: Sequence[str]) -> str:
 
 
 def _observation_line(o: Observation) -> str:
-    about = [f"for {o.referenced_date}"] if o.referenced_date else []
+    about = [f"for {o.when}"] if o.when else []
     return item_line([str(o.id), o.observation_date, o.stance, *about], o.content)

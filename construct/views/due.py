@@ -12,6 +12,6 @@ from construct.views.widgets import Prose, grid
 
 def due_view(items: Sequence[AgendaItem], today: date) -> Table:
     """Return the items, one per row. Long ones wrap; nothing is cut."""
-    lines = (f"{due_words(item, today)}: {one_line(item.content)}" for item in items)
+    lines = (f"{due_words(item, today)}: {one_line(item.text)}" for item in items)
     columns = Column(no_wrap=True, style="dim"), Column(overflow="fold", style="dim")
     return grid((("·", Prose(line)) for line in lines), *columns, gap=1)

@@ -20,7 +20,7 @@ _NEW_BLOCK = re.compile(r"[^\s\d*+-]|\*\*")
 # A line that begins a block without a blank line before it: "# Title", "```python".
 _INTERRUPTS = re.compile(r"#{1,6}(?:\s|$)|`{3,}[^`]*$|~{3}")
 _ENDED_BY_BLANK = frozenset(
-    {"paragraph_open", "heading_open", "table_open", "blockquote_open", "hr"}
+    {"paragraph_open", "heading_open", "table_open", "blockquote_open", "hr", "formula"}
 )
 # In the tail, a line longer than this is not the head of a table.
 _MAX_HEAD_LENGTH = 500

@@ -8,6 +8,8 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock, blockquote, list_block
 from markdown_it.token import Token
 
+from construct.views.markdown_rules import show_what_was_written
+
 # Deeper lists and quotes are text. At its own limit, which is higher, markdown-it drops
 # the rest of the document.
 _MAX_NESTING = 24
@@ -136,6 +138,7 @@ def parser(*, links: bool = True) -> MarkdownIt:
     """
     markdown = MarkdownIt("commonmark", {"maxNesting": 100}).enable(["table", "strikethrough"])
     markdown.disable(["reference", "html_block"])
+    show_what_was_written(markdown)
     if not links:
         markdown.disable(["link", "image"])
     alternatives = ["paragraph", "reference", "blockquote"]

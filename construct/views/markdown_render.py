@@ -153,6 +153,9 @@ def _block(tokens: list[Token], lines: list[str], page: Page) -> list[Text]:
             return _prefixed(
                 inner, Text("▌ ", page.style("quote")), blank=Text("▌", page.style("quote"))
             )
+        case "formula":
+            written = Text(printable(tokens[0].content).replace("\t", " "))
+            return _wrap(written, page.width)
         case "table_open":
             return _table(tokens, page)
         case _:

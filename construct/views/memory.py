@@ -16,6 +16,7 @@ from construct.memory.agenda import outcome_unknown
 from construct.memory.graph.reading import Branch
 from construct.memory.graph.reading import Tree as GraphTree
 from construct.memory.shown.lines import SIGNS, readable_line
+from construct.operations.agenda import Settlement
 from construct.operations.memory import MemoryList
 from construct.program import in_shell
 from construct.store.records import Message, Observation
@@ -124,6 +125,10 @@ def observation_json(o: Observation) -> dict[str, Any]:
         "stance": o.stance,
         "state": o.state,
         "referenced_date": o.referenced_date,
+        "referenced_time": o.referenced_time,
+        "recurs": o.recurs,
+        "label": o.label,
+        "remind_at": o.remind_at,
         "pinned": bool(o.pinned),
         "origin": o.origin,
         "kept": bool(o.kept),
@@ -151,14 +156,22 @@ def observation_line(o: Observation, today: date) -> str:
     return readable_line(o) + (f"  [{', '.join(marks)}]" if marks else "")
 
 
-def settled_view(how: Settled, new: Observation, today: date) -> RenderableType:
+def settled_view(how: Settled, settlement: Settlement, today: date) -> RenderableType:
     """Return the message that an item is done or cancelled, with its new observation."""
-    return Group(Text(f"Marked as {how}:"), observation_table([new], today))
+    title = f"Marked as {how}:"
+    if settlement.day:
+        title = f"Marked as {how} on {settlement.day}; it comes again:"
+    return Group(Text(title), observation_table([settlement.observation], today))
 
 
-def moved_view(new: Observation, today: date) -> RenderableType:
+def moved_view(settlement: Settlement, today: date) -> RenderableType:
     """Return the message that an item was moved, with its new observation."""
-    return Group(Text(f"Moved to {new.referenced_date}:"), observation_table([new], today))
+    new = settlement.observation
+    moved_to = " ".join(filter(None, (new.referenced_date, new.referenced_time)))
+    title = f"Moved to {moved_to}:"
+    if settlement.day:
+        title = f"Moved from {settlement.day} to {moved_to}, this once:"
+    return Group(Text(title), observation_table([new], today))
 
 
 def observation_table(
@@ -189,8 +202,8 @@ def and_more(total: int, most: int | None) -> Text | None:
 def notes(o: Observation, today: date) -> list[str]:
     """Return short notes on what is unusual in an observation: stance, date or state."""
     marks = [] if o.stance == Stance.STATED else [_STANCES.get(o.stance, o.stance)]
-    if o.referenced_date and o.referenced_date != o.observation_date:
-        marks.append(f"for {o.referenced_date}")
+    if o.when and o.when != o.observation_date:
+        marks.append(f"for {o.when}")
     return marks + state_notes(o, today)
 
 

@@ -1,7 +1,7 @@
 """Render the user's memory rules and what they left out."""
 
 from construct.llm.types import Model
-from construct.memory.learning.observer import fitting_wishes
+from construct.memory.learning.observer_call import fitting_wishes
 from construct.operations.rules import RulesInForce
 from construct.program import in_shell
 from construct.views.words import counted

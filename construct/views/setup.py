@@ -32,15 +32,20 @@ _ORIGINS = {
 _NAMED_PLACES = {ANTHROPIC: "Anthropic", GGUF: "a file"}
 """The place shown for a model from one of these sources."""
 PROTOCOLS = (
-    "OpenAI keys, and servers that speak only OpenAI's protocol, do not work here. These speak"
-    f" Anthropic's Messages API and work: {', '.join(kind.name for kind in KINDS)}, OpenRouter,"
-    " LiteLLM."
+    "These speak Anthropic's Messages API, which Construct uses best:"
+    f" {', '.join(kind.name for kind in KINDS)}, OpenRouter, LiteLLM. For a server that speaks only"
+    " OpenAI's protocol press o."
+)
+_NO_MARKS = (
+    "OpenAI's protocol has no cache marks: the server alone decides what it caches, so long"
+    " conversations may cost more."
 )
 
 
 _OTHER_CHOICES = {
     "k": "Claude, with an API key from https://console.anthropic.com",
     "u": "a server by its address, on this machine or another",
+    "o": "OpenAI, or a server that speaks OpenAI's protocol (extra `openai`)",
     "d": "try the demo first: the memories of an invented person",
     "n": "continue without a model: a notebook that finds what you wrote",
     "q": "leave everything as it is",
@@ -66,7 +71,8 @@ def screen(reach: Reach, heading: str) -> str:
 def _status_line(reach: Reach) -> str:
     if reach.model == NOTEBOOK:
         return "No model is set up yet. Choose one:"
-    credentials = reach.credentials if reach.provider is Provider.ANTHROPIC else None
+    is_server = reach.provider in {Provider.ANTHROPIC, Provider.OPENAI}
+    credentials = reach.credentials if is_server else None
     origin = f" ({_ORIGINS[credentials]})" if credentials else ""
     return f"Replies come from {model_words(reach.model)}{origin}. Choose another:"
 
@@ -156,6 +162,8 @@ def saved_text(saved: SavedChoice, *, with_advice: bool) -> str:
             f"{saved.overridden_by} in the environment, .env or config.env takes precedence. "
             "Remove it to use this choice."
         )
+    if saved.choice.provider is Provider.OPENAI:
+        lines.append(_NO_MARKS)
     if saved.found_window is not None:
         where = "that file" if saved.stores_window else "the environment"
         lines.append(

@@ -41,7 +41,7 @@ def test_worker_answers_have_the_size_of_real_ones() -> None:
     body = {"messages": [{"role": "user", "content": _transcript(turns)}]}
     found = section(observer(body), "observations")
     assert found is not None
-    notes = read_notes(found.lines, "M", [f"M{i}" for i in range(1, 51)])
+    notes, _ = read_notes(found.lines, "M", [f"M{i}" for i in range(1, 51)])
     assert len(notes) == 100
     assert 18 <= sum(by_bytes(note.content) for note in notes) / 100 <= 30
 

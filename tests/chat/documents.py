@@ -152,6 +152,8 @@ DOCUMENTS = {
     "   ```x\n\n   y\n3. z\n   ```\n",
     "code and tables in quotes in lists": "- > a\n  >\n  >     code\n  >\n  >     more\n\n  >     x\n- >\n- >> b\n"
     "  > c\n  > | t |\n  > |---|\n  > | u |\n\n\n      code\n    not\n",
+    "formulas": "So $a*b*c$ and \\(x\\_1\\):\n$$\na_1\n+ b*c*d\n= e\n$$\nand\n\n\\[ a \\\\ b\n\n- x\n\n$$\n1\n$$\n\n"
+    "| a | b |\n|---|---|\n| `x | y` | 1 | 2 |\n| 2*3*4 | \\$5 |\n\n2*3*4 and *em* in src/*/x/*.py\n",
 }
 
 # fmt: off
@@ -161,6 +163,6 @@ PIECES = [
     "[a](http://b)", "![i](s)", "<div>", "<!--", "<br>", "&amp;", "&#27;", "\\", "\r\n", "\r", "\x1b[31m",
     "\x1b]0;x\x07", "\x1b", "[", "]", "\n", "\n\n", "```", "~~~", "````", "```python\n", "\n```\n", "\n  ```\n",
     "def f():\n", "'''", "/*", "*/", "\n    code\n", "\n- ", "\n  - ", "\n   ", "\n1. ", "\n> ", "\n>\n> ", "|",
-    "| a | b |", "|---|---|", "\n|-|-|\n", "-|-", "\n| c | d |\n",
+    "| a | b |", "|---|---|", "\n|-|-|\n", "-|-", "\n| c | d |\n", "$", "$$", "\\(", "\\[", "\\]", "$$\n", "| `a|b` | c |",
 ]
 # fmt: on

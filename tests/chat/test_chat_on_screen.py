@@ -1,7 +1,13 @@
 """The chat on the screen: what is typed, what is answered, what stands where."""
 
 import asyncio
+import os
+import shutil
+import subprocess
+import sys
+import time
 from contextlib import closing
+from pathlib import Path
 from unicodedata import normalize
 
 import pytest
@@ -217,6 +223,40 @@ async def test_resize_while_a_reply_comes(api: FakeApi, settings: Settings) -> N
         last = seat.screen.text.split("\n\n")[-4]
         assert last.replace("\n", " ").split() == ["word"] * 30
         assert max(map(len, last.split("\n"))) <= 40
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux wraps anew, as pyte does not")
+@pytest.mark.parametrize("rows", [24, 40])
+def test_no_line_is_twice_in_a_window_made_narrow(tmp_path: Path, api: FakeApi, rows: int) -> None:
+    """From 100 columns to 40 while a long paragraph streams in."""
+    words = [f"word{n}" for n in range(300)]
+    api.enqueue("chat", Reply(f"{' '.join(words)}\n\nThe end.", chunk_delay=0.02, chunk_size=20))
+    env = {"CONSTRUCT_DB": str(tmp_path / "construct.db"), "LANG": "C.UTF-8", **api.env()}
+
+    def tmux(*arguments: str) -> str:
+        command = ["tmux", "-S", str(tmp_path / "tmux"), "-f", os.devnull, *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    def see(what: str) -> str:
+        for _ in range(200):
+            shown = tmux("capture-pane", "-p", "-S", "-")
+            if what in shown:
+                return shown
+            time.sleep(0.1)
+        raise AssertionError(f"{what!r} was not seen on:\n{shown}")
+
+    settings = [f"{name}={value}" for name, value in env.items()]
+    command = ["env", *settings, sys.executable, "-m", "construct"]
+    tmux("new-session", "-d", "-x", "100", "-y", str(rows), *command)
+    try:
+        see("›")
+        tmux("send-keys", "go", "Enter")
+        see("word100")
+        tmux("resize-window", "-x", "40", "-y", str(rows))
+        shown = see("The end.")
+    finally:
+        tmux("kill-server")
+    assert [word for word in shown.split() if word.startswith("word")] == words
 
 
 async def test_a_tall_terminal_shows_more_of_what_comes(api: FakeApi, settings: Settings) -> None:

@@ -32,6 +32,32 @@ SOURCE = '''def backup(path):
 RENDERED = {
     "a paragraph's lines are one, and hard breaks are kept": ("a\nb  \nc\\\nd", "a b\nc\nd"),
     "headings stand at the left without marks": ("# A\n\nB\n-\n\n### C ###", "A\n\nB\n\nC"),
+    "formulas stay as they are": (
+        "$a*b*c$ and \\(x\\_1\\) and $\\{1,2\\}$",
+        "$a*b*c$ and \\(x\\_1\\) and $\\{1,2\\}$",
+    ),
+    "formulas of several lines do too": (
+        "So:\n$$\na_1\n+ b*c*d\n$$\n\n\\[ a \\\\ b\n= c \\]\n\n$$ never *ends*\n- x",
+        "So:\n\n$$\na_1\n+ b*c*d\n$$\n\n\\[ a \\\\ b\n= c \\]\n\n$$ never *ends*\n- x",
+    ),
+    "prices are no formulas": ("*$5* and *$7*, $8-$9", "$5 and $7, $8-$9"),
+    "backslashes are kept": (r"\$5 \*a\* x\_1 1\.", r"\$5 \*a\* x\_1 1\."),
+    "stars between factors and in paths are stars": (
+        "2*3*4, a**b**c, f(*args, **kw)\nsrc/*/x/*.py and **/*.md",
+        "2*3*4, a**b**c, f(*args, **kw)\nsrc/*/x/*.py and **/*.md",
+    ),
+    "other stars are emphasis": (
+        "*a*, (*b*), **Haus**tür, 这是**重点**内容,\n**a**/**b**",
+        "a, (b), Haustür, 这是重点内容, a/b",
+    ),
+    "a bar in code separates no cells": (
+        "|a|b|\n|-|-|\n|`ls | wc`|1|\n|x\\|y|2|",
+        "a         b\n───────────\nls | wc   1\nx|y       2",
+    ),
+    "no cell of a long row is lost": (
+        "|a|b|\n|-|-|\n|1|2|3|\n|4|5| |",
+        "a   b\n───────\n1   2|3\n4   5",
+    ),
     "lists are as close as they were written": ("- a\n- b\n\n- c", "• a\n• b\n\n• c"),
     "what is in an item is as close as it was written": (
         "- a\n  - b\n\n  c\n\n      d",

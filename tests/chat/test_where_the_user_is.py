@@ -89,6 +89,21 @@ async def test_the_last_exchange_is_shown(settings: Settings, api: FakeApi) -> N
         assert "Green or black?" not in seat.screen.text
 
 
+async def test_what_was_emptied_greets_nobody(settings: Settings, api: FakeApi) -> None:
+    """An exchange that was forgotten with its words is not shown again."""
+    async with seated(settings) as seat:
+        seat.type("Tea, please.\r")
+        await seat.see("You said")
+        await seat.leave()
+    with closing(open_database(settings.db)) as db:
+        db.execute("UPDATE messages SET content = '[removed]', blocks = NULL, withheld = 1")
+    async with seated(settings) as seat:
+        seat.type("/help\r")
+        await seat.see("/persona")
+        assert "[removed]" not in seat.screen.text
+        assert "Tea" not in seat.screen.text
+
+
 async def test_replies_of_the_small_model_are_named_once(settings: Settings, api: FakeApi) -> None:
     """On the first start back, the user is told that the small model is gone.
 

@@ -118,6 +118,29 @@ def test_a_server_elsewhere_by_its_address(program: Program, api: FakeApi) -> No
     assert "ANTHROPIC_AUTH_TOKEN=test-key" in config(program).read_text()
 
 
+def test_a_server_of_openais_protocol(program: Program) -> None:
+    """Its models are named before one is asked for, and the chat goes on with it."""
+    with FakeApi(protocol="openai") as api:
+        api.models = ("gpt-a", "gpt-b")
+        with on_terminal(program) as terminal:
+            terminal.see("continue without a model")
+            terminal.type("o")
+            terminal.see("Address (Enter for OpenAI's own)")
+            terminal.type(f"{api.url}{ENTER}")
+            terminal.see("Key, if it needs one")
+            terminal.type(f"test-key{ENTER}")
+            terminal.see("It has gpt-a, gpt-b.")
+            terminal.type(f"gpt-b{ENTER}")
+            terminal.see("You are talking to gpt-b.")
+            terminal.see("new conversation")
+            terminal.type(f"Hello{ENTER}")
+            terminal.see("taken note of it")
+            terminal.type(CTRL_D)
+            assert terminal.wait() == 0
+            assert "test-key" not in terminal.screen.text
+    assert "OPENAI_API_KEY=test-key" in config(program).read_text()
+
+
 def test_setup_says_that_a_window_is_small(program: Program, api: FakeApi) -> None:
     """The screen gives the same advice as `--use`."""
     api.models, api.context_window = ("gemma4",), 4096

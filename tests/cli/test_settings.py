@@ -9,7 +9,7 @@ from tests.support.fake_api import FakeApi
 from tests.support.program import Program
 
 WRONG = [
-    ("CONSTRUCT_PROVIDER", "openai"),
+    ("CONSTRUCT_PROVIDER", "gemini"),
     ("CONSTRUCT_DB", "~nobody-here/x.db"),
     *((f"CONSTRUCT_{name}", value)
       for name in ("OBSERVER_THRESHOLD", "COMPACT_THRESHOLD", "REFLECTOR_THRESHOLD")

@@ -1,6 +1,8 @@
 """`setup` and `models`: choosing a model without editing a file."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +35,7 @@ def test_without_a_choice_nothing_changes(program: Program) -> None:
     assert done.returncode == 0
     lines = done.stdout.splitlines()
     assert "  1  gemma4 in Ollama (8B, reads 4,096 tokens, loaded)" in lines
-    assert [line[2] for line in lines if line[:2] == "  " and line[2:3].strip()] == list("1kudnq")
+    assert [line[2] for line in lines if line[:2] == "  " and line[2:3].strip()] == list("1kuodnq")
     assert "OpenAI" in done.stdout
     assert not config(program).exists()
 
@@ -287,6 +289,82 @@ def test_a_models_short_name_will_do(program: Program) -> None:
         done = program.run("setup", "--use", "tiny.gguf", "--server", server.url)
     assert done.returncode == 1
     assert "/models/tiny.gguf" in done.stderr
+
+
+def test_a_server_of_openais_protocol(program: Program) -> None:
+    """It is chosen with an option, and what the protocol lacks is said once."""
+    with FakeApi(protocol="openai") as api:
+        api.models = ("gpt-first", "gpt-second")
+        api.enqueue("chat", "Hello!", "Hi there.", "Hello!")
+        chosen = program.run("setup", "--openai", "--server", api.url, "--key", "-", stdin="sk-o\n")
+        assert (chosen.returncode, chosen.stderr) == (0, "")
+        assert "gpt-first: Hello!" in chosen.stdout
+        assert "no cache marks" in chosen.stdout
+        assert config(program).read_text().splitlines() == [
+            "CONSTRUCT_PROVIDER=openai",
+            "CONSTRUCT_MODEL=gpt-first",
+            f"OPENAI_BASE_URL={api.url}/v1",
+            "OPENAI_API_KEY=sk-o",
+            "CONSTRUCT_SETUP=CONSTRUCT_PROVIDER,CONSTRUCT_MODEL,OPENAI_BASE_URL,OPENAI_API_KEY",
+        ]
+        assert program.json("status")["provider"] == "openai"
+        reach = program.json("setup")
+        assert (reach["provider"], reach["model"], reach["credentials"]) == (
+            "openai",
+            "gpt-first",
+            "setup",
+        )
+        listed = program.json("models")
+        assert [model["name"] for model in listed] == ["gpt-first", "gpt-second"]
+        asked = program.run("ask", "--no-wait", "Hello")
+        assert (asked.stdout, asked.stderr) == ("Hi there.\n", "")
+        # A key for other programs changes nothing, and is not sent to this server.
+        program.run("ask", "--no-wait", "Hello", more={"OPENAI_API_KEY": "sk-other"})
+        assert {one.headers["authorization"] for one in api.requests} == {"Bearer sk-o"}
+        assert program.run("setup", "--use", "gpt-second").returncode == 0
+        assert "CONSTRUCT_MODEL=gpt-second" in config(program).read_text()
+        assert program.json("status")["provider"] == "openai"
+
+
+def test_openais_own_server_needs_a_model(program: Program) -> None:
+    """The first that it lists need not even talk."""
+    done = program.run("setup", "--openai", "--key", "-", stdin="sk-o\n")
+    assert done.returncode == 1
+    assert "--use MODEL" in done.stderr
+    mine = {"CONSTRUCT_PROVIDER": "openai", "OPENAI_API_KEY": "sk-o"}
+    done = program.run("ask", "--no-wait", "Hello", more=mine)
+    assert done.returncode == 3
+    assert "Set CONSTRUCT_MODEL" in done.stderr
+
+
+def test_an_openai_key_alone_chooses_nothing(program: Program, api: FakeApi) -> None:
+    """Many have one for other programs: `auto` looks at it only if setup chose it."""
+    mine = {"OPENAI_API_KEY": "sk-o", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+    assert program.json("status", more=mine)["provider"] == "notebook"
+    assert program.json("status", more=mine | api.env())["provider"] == "anthropic"
+    done = program.run("ask", "--no-wait", "Hello", more={"CONSTRUCT_PROVIDER": "openai"})
+    assert done.returncode == 3
+    assert "set OPENAI_API_KEY or OPENAI_BASE_URL" in done.stderr
+
+
+def test_without_the_extra_openai(program: Program) -> None:
+    """It is named, with the command that adds it."""
+    code = (
+        "import importlib.util as u; find = u.find_spec; "
+        "u.find_spec = lambda name, *a: None if name == 'openai' else find(name, *a); "
+        "from construct.cli import main; main()"
+    )
+    env = {"CONSTRUCT_PROVIDER": "openai", "OPENAI_API_KEY": "sk-o", "CONSTRUCT_MODEL": "m"}
+    done = subprocess.run(
+        [sys.executable, "-c", code, "ask", "--no-wait", "Hello"],
+        env=program.environment() | env,
+        cwd=program.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 3
+    assert "needs the extra `openai`. Add it: " in done.stderr
 
 
 REPLY = "".join(

@@ -10,8 +10,9 @@ import sys
 from construct.cli.run import run
 from construct.cli.chat import chat
 import construct.chat.app
-heavy = {"anthropic", "tiktoken", "rich.markdown", "rich.console", "sqlite_utils", "typer",
-         "xllamacpp", "jinja2", "construct.talk.companion", "construct.memory.learning.extractive"}
+heavy = {"anthropic", "openai", "tiktoken", "rich.markdown", "rich.console", "sqlite_utils",
+         "typer", "xllamacpp", "jinja2", "construct.talk.companion",
+         "construct.memory.learning.extractive"}
 print(sorted(heavy & sys.modules.keys()))
 """
 

@@ -142,6 +142,20 @@ def test_a_no_is_kept_too(program: Program) -> None:
     assert program.json("status")["mode"] != "off"
 
 
+def test_openais_key_in_a_file_is_not_shown(program: Program) -> None:
+    """The question names it, as it does Anthropic's."""
+    (program.folder / ".env").write_text(
+        "CONSTRUCT_PROVIDER=openai\nOPENAI_BASE_URL=http://evil.test/v1\nOPENAI_API_KEY=in-the-file\n"
+    )
+    with on_terminal(program, "status") as terminal:
+        terminal.see("Trust it? [y/N]")
+        terminal.type("no\r")
+        assert terminal.wait() == 0
+        assert "OPENAI_BASE_URL=http://evil.test/v1" in terminal.screen.text
+        assert "OPENAI_API_KEY=" in terminal.screen.text
+        assert "in-the-file" not in terminal.screen.text
+
+
 def test_doctor_says_why_no_key_is_sent(program: Program, api: FakeApi) -> None:
     """A trusted address without a key of its own."""
     program.env["ANTHROPIC_API_KEY"] = "own-key"

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from construct.errors import ModelRejectedError
-from construct.llm import anthropic_model
+from construct.llm import server_model
 from construct.llm.anthropic_model import AnthropicModel
 from tests.llm.conftest import KEY, asking
 from tests.support.fake_api import FakeApi
@@ -162,7 +162,7 @@ async def test_no_redirect_is_followed(api: FakeApi, monkeypatch: pytest.MonkeyP
     server = HTTPServer(("127.0.0.1", 0), Redirecting)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     # As for a server elsewhere, which another client asks.
-    monkeypatch.setattr(anthropic_model, "is_on_this_machine", lambda url: False)
+    monkeypatch.setattr(server_model, "is_on_this_machine", lambda url: False)
     model = AnthropicModel("m", api_key=KEY, base_url=f"http://127.0.0.1:{server.server_port}")
     try:
         with pytest.raises(ModelRejectedError, match="redirects to another address"):

@@ -16,9 +16,9 @@ from construct.errors import (
     ModelRejectedError,
     ModelUnreachableError,
 )
-from construct.llm import anthropic_errors, anthropic_stream
+from construct.llm import reply_stream, server_errors
 from construct.llm.anthropic_model import AnthropicModel
-from construct.llm.anthropic_stream import AnthropicStream
+from construct.llm.reply_stream import ServerStream
 from construct.llm.types import Text, WorkRequest
 from tests.llm.conftest import KEY, Connect, RawServer, asking, events, status
 from tests.support.fake_api import FakeApi, Fault, faults
@@ -37,10 +37,10 @@ END = (
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the pauses between attempts short."""
-    monkeypatch.setattr(anthropic_stream, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(reply_stream, "FIRST_PAUSE", 0.01)
 
 
-async def read(stream: AnthropicStream) -> ModelError | None:
+async def read(stream: ServerStream) -> ModelError | None:
     """Read a stream to its end and return the error that ended it, if any."""
     try:
         async for _ in stream:
@@ -321,7 +321,7 @@ async def test_silence_is_not_endured_twice(
     api: FakeApi, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server that takes the request and says nothing is asked only once."""
-    monkeypatch.setattr(anthropic_errors, "ANSWER_SECONDS", 0.3)
+    monkeypatch.setattr(server_errors, "ANSWER_SECONDS", 0.3)
     api.fail("chat", faults.hang(30), times=None)
     error = await read(connect(api.url).stream(asking()))
     assert isinstance(error, ModelUnreachableError)
@@ -333,7 +333,7 @@ async def test_silence_in_the_middle(
     api: FakeApi, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A stream that stops without ending is given up on; the words are kept."""
-    monkeypatch.setattr(anthropic_errors, "ANSWER_SECONDS", 0.3)
+    monkeypatch.setattr(server_errors, "ANSWER_SECONDS", 0.3)
     api.fail("chat", faults.hang(30, after=2))
     api.enqueue("chat", STORY)
     stream = connect(api.url).stream(asking())
@@ -429,10 +429,10 @@ async def test_a_line_that_does_not_end_is_judged_too(api: FakeApi, model: Anthr
 )
 def test_times_in_words(seconds: float, words: str) -> None:
     """A wait is rounded up, in the largest unit that fits."""
-    assert anthropic_errors.in_words(seconds) == words
+    assert server_errors.in_words(seconds) == words
 
 
 @pytest.mark.parametrize("said", ["", "soon", "nan", "inf", "-5", "Mon, 01 Jan 99999 00:00:00 GMT"])
 def test_waits_that_make_no_sense(said: str) -> None:
     """A `retry-after` that is no time is as if it were not there."""
-    assert anthropic_errors.retry_after({"retry-after": said}) is None
+    assert server_errors.retry_after({"retry-after": said}) is None

@@ -140,7 +140,7 @@ async def test_a_connection_is_used_again(api: FakeApi, model: AnthropicModel) -
         assert [piece async for piece in model.stream(asking())]
     assert api.hang_ups == 0
     assert model._client is not None
-    pool = model._client._client._transport._pool  # type: ignore[attr-defined]
+    pool = model._client._client._transport._pool
     assert len(pool.connections) == 1
 
 

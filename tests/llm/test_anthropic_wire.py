@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from construct.llm.anthropic_wire import chat_body, encoded, work_body
+from construct.llm.anthropic_wire import chat_body, work_body
+from construct.llm.reply_stream import encoded
 from construct.llm.types import (
     ChatMessage,
     Opaque,

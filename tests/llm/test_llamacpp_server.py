@@ -37,10 +37,16 @@ def server() -> Iterator[LlamaServer]:
         yield running
 
 
-@pytest.fixture
-async def models(server: LlamaServer) -> AsyncIterator[Models]:
-    """Return the models of somebody who set the server's address and nothing else."""
-    chosen = choose_models(load_settings({"ANTHROPIC_BASE_URL": server.url}))
+@pytest.fixture(params=["anthropic", "openai"])
+async def models(server: LlamaServer, request: pytest.FixtureRequest) -> AsyncIterator[Models]:
+    """Return the models of somebody who set the server's address and nothing else.
+
+    With each of the protocols that the server speaks.
+    """
+    address = {"ANTHROPIC_BASE_URL": server.url}
+    if request.param == "openai":
+        address = {"CONSTRUCT_PROVIDER": "openai", "OPENAI_BASE_URL": f"{server.url}/v1"}
+    chosen = choose_models(load_settings(address))
     yield chosen
     await chosen.close()
 

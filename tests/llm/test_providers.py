@@ -9,6 +9,7 @@ from construct.errors import NotConfiguredError, UsageError
 from construct.llm.anthropic_model import AnthropicModel
 from construct.llm.local_model import LocalModel
 from construct.llm.notebook import Notebook
+from construct.llm.openai_model import OpenAIModel
 from construct.llm.providers import Models, choose_models, named_provider
 from construct.llm.servers import look
 from construct.vocabulary import AttachmentKind, Provider
@@ -128,7 +129,7 @@ def test_a_found_model_is_sent_no_key() -> None:
         models = chosen(**KEY).with_found(found)
     assert isinstance(models.main, AnthropicModel)
     assert models.main.end.api_key is None
-    assert not models.main._sends_custom_headers
+    assert not models.main.sends_custom_headers
     assert models.main.end.base_url == server.url
     assert models.worker_name == "claude-haiku-5-5"
 
@@ -246,3 +247,21 @@ def test_warming_is_quiet(tmp_path: Path) -> None:
     broken = tmp_path / "model.gguf"
     broken.write_bytes(b"GGUF\x03" + bytes(19))
     chosen(CONSTRUCT_LOCAL_MODEL=str(broken)).warm()
+
+
+def test_openais_protocol() -> None:
+    """Its own server says no windows; another is asked, and its first model replies."""
+    openai = {"CONSTRUCT_PROVIDER": "openai"}
+    own = chosen(**openai, OPENAI_API_KEY="sk", CONSTRUCT_MODEL="gpt-x")
+    assert own.provider is Provider.OPENAI
+    assert (own.main.context_window, own.main.reads) == (128_000, frozenset({AttachmentKind.IMAGE}))
+    assert own.worker is own.main
+    assert own.with_model("gpt-y").main.name == "gpt-y"
+    with ModelServer(llamacpp("a-1b.gguf", 4096)) as server:
+        models = chosen(**openai, OPENAI_BASE_URL=f"{server.url}/v1")
+    assert isinstance(models.main, OpenAIModel)
+    assert (models.main.name, models.main.context_window) == ("a-1b.gguf", 4096)
+    assert models.worker is None
+    assert "--ctx-size" in models.advice
+    nobody = chosen(**openai, OPENAI_BASE_URL="http://127.0.0.1:9/v1").main
+    assert (nobody.name, nobody.context_window) == ("default", 8192)

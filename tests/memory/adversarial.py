@@ -8,9 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from construct.language.negation import negates
-from construct.language.terms import date_terms, opening_names, terms
-from construct.language.words import words
+from construct.language.numbers import unfound_numbers, values_in, values_of_day
 from construct.memory.learning.proposals import ProposedObservation, ReflectionProposal
 from construct.memory.learning.reflection_checks import Change, Reflection, Said, check_reflection
 from construct.memory.shown.lines import PRIORITIES
@@ -256,11 +254,11 @@ def hold(world: World) -> None:
 
 
 def _assert_not_lost(world: World, note: Observation) -> None:
-    """What stands for a note has all of its names and terms.
+    """What stands for a high note has all of its numbers.
 
     Unless it was made outdated, or dropped as a low one.
     """
-    at, must = note.id, terms(note.content) | opening_names(note.content)
+    at = note.id
     while at in world.fates:
         kind, at = world.fates[at]
         assert not note.pinned, f"{note.content} was pinned, and is gone: {kind}"
@@ -272,21 +270,13 @@ def _assert_not_lost(world: World, note: Observation) -> None:
     stands = world.notes[at]
     assert PRIORITIES.index(stands.priority) <= PRIORITIES.index(note.priority)
     if note.priority == "high":
-        kept = {*words(stands.content), *_dates_of(stands.referenced_date)}
-        assert must <= kept, f"{note.content} is lost in {stands.content}"
+        lost = unfound_numbers(note.content, _values_of([stands]))
+        assert not lost, f"{note.content} is lost in {stands.content}"
         assert stands.referenced_date == (note.referenced_date or stands.referenced_date)
-        assert negates(stands.content) >= negates(note.content), (
-            f"{note.content} is turned round in {stands.content}"
-        )
 
 
 def _assert_not_invented(line: Observation, beneath: Sequence[Observation]) -> None:
-    said = {word for o in beneath for word in words(o.content)}
-    said.update(
-        *(_dates_of(day) for o in beneath for day in (o.observation_date, o.referenced_date))
-    )
-    assert terms(line.content) <= said, f"{line.content}: {terms(line.content) - said}"
-    assert negates(line.content) <= any(negates(o.content) for o in beneath), line.content
+    assert not unfound_numbers(line.content, _values_of(beneath)), line.content
     days = {o.observation_date for o in beneath}
     assert (line.first_date or line.observation_date, line.observation_date) == (
         min(days),
@@ -301,5 +291,6 @@ def _assert_no_firmer(line: Observation, beneath: Sequence[Observation]) -> None
     assert stances == {line.stance} or not stances & _ALIKE_ONLY
 
 
-def _dates_of(when: str | None) -> frozenset[str]:
-    return date_terms(when) if when else frozenset()
+def _values_of(notes: Sequence[Observation]) -> frozenset[str]:
+    days = [day for o in notes for day in (o.first_date, o.observation_date, o.referenced_date)]
+    return values_in(o.content for o in notes).union(*map(values_of_day, days))

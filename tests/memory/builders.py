@@ -154,7 +154,7 @@ class Life:
     def remember_for_model(self, content: str, said: Message | None = None) -> Observation:
         """Keep a note that the main model asked for, about what the user said."""
         with transaction(self.db):
-            return keep_for_model(self.db, content, None, said, self.clock)
+            return keep_for_model(self.db, content, None, said, self.clock).note
 
     def relate(self, o: Observation) -> Observation:
         """Relate two entities, a note's first and last word; return the note."""

@@ -6,8 +6,9 @@ A test only says what matters to it.
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from construct.clock import to_text
+from construct.clock import Clock, to_text
 from construct.memory.learning.proposals import ProposedObservation
+from construct.memory.learning.reading import Reading
 from construct.memory.shown.lines import line_tokens
 from construct.store.records import Message, Observation
 
@@ -66,3 +67,10 @@ def message(
         number, f"m{number}", 1, role, content, blocks, status, 0, size, when, None, None, retried,
         0
     )  # fmt: skip
+
+
+def transcript(messages: Sequence[Message], clock: Clock) -> tuple[str, dict[str, int]]:
+    """Return the `<transcript>` of messages, and the id of the message that each anchor means."""
+    reading = Reading(messages, (), (), clock)
+    anchors = {anchor: m.id for anchor, m in reading.by_anchor.items()}
+    return reading.transcript("transcript"), anchors

@@ -9,6 +9,7 @@ from construct.memory.agenda import (
     due_words,
     outcome_unknown,
     state_on,
+    when_on,
     worth_mentioning,
 )
 from construct.store.agenda import DatedNote
@@ -31,16 +32,46 @@ TODAY = date(2026, 3, 1)
         ("stated", "2026-02-28", None),
         ("stated", "2026-03", "ahead"),
         ("planned", None, None),
-        ("planned", "2026-02-30", None),
         ("asked", "2026-03-02", None),
         ("hypothetical", "2026-03-02", None),
         ("inferred", "2026-03-02", None),
         ("assistant", "2026-03-02", None),
+        ("quoted", "2026-03-02", "ahead"),
+        ("quoted", "2026-02-28", None),
     ],
 )
 def test_the_state_of_a_note(stance: str, when: str | None, state: str | None) -> None:
     """A month or a year is ahead through its last day; then only a plan stays."""
     assert state_on(TODAY, stance, when) == state
+
+
+@pytest.mark.parametrize(
+    ("when", "recurs", "skipped", "meant"),
+    [
+        (None, None, None, None),
+        ("2026-02-30", None, None, None),
+        ("2026-03", None, None, "2026-03"),
+        ("2026-02-10", None, None, "2026-02-10"),
+        ("2026-02-10", "weekly", None, "2026-03-03"),
+        ("2026-02-10", "weekly", '["2026-03-03"]', "2026-03-10"),
+        ("2026-03-01", "weekly", None, "2026-03-01"),
+        ("2026-04-01", "daily", None, "2026-04-01"),
+        ("1990-02-28", "yearly", None, "2027-02-28"),
+    ],
+)
+def test_the_day_that_a_note_refers_to(
+    when: str | None, recurs: str | None, skipped: str | None, meant: str | None
+) -> None:
+    """What comes again refers to its next day that is not skipped, today among them."""
+    note = DatedNote(1, "x", "planned", when, recurs=recurs, recurs_except=skipped)
+    assert when_on(TODAY, note) == meant
+
+
+def test_what_comes_again_has_no_unknown_outcome() -> None:
+    """Its next day is ahead."""
+    choir = observation(1, "x", stance="planned", ahead="2026-02-10")
+    assert outcome_unknown(choir, TODAY)
+    assert not outcome_unknown(choir._replace(recurs="weekly"), TODAY)
 
 
 def test_outcome_unknown() -> None:

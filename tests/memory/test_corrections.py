@@ -225,7 +225,7 @@ def test_a_plan_for_another_day_is_asked_about_again(life: Life) -> None:
     rows.note_asked(life.db, [old.id], life.tick())
     same_day = edit(life.db, old.id, "User sees Dr Wu", life.clock)
     assert rows.observation(life.db, same_day).asked_at
-    moved = move(life.db, same_day, "2026-03-20", life.clock)
+    moved = move(life.db, same_day, "2026-03-20", None, life.clock)
     assert rows.observation(life.db, moved).asked_at is None
 
 

@@ -19,12 +19,12 @@ from construct.memory.undo import undo
 from construct.operations.memory import list_in_scope
 from construct.store.cycles import get_cycle
 from construct.store.database import transaction
-from construct.store.forbidden import set_rules_file
 from construct.store.note_links import message_links, messages_behind
 from construct.store.records import Observation
 from construct.vocabulary import Scope
 from tests.memory.builders import Life, stated
 from tests.support.context import context
+from tests.support.database import use_rules
 
 NUTS = "User is allergic to peanuts"
 
@@ -114,7 +114,7 @@ def test_the_users_rules_bind_the_model_alone(life: Life, tmp_path: Path) -> Non
     """Neither words nor a category of its may be forbidden; the user may keep anything."""
     rules = tmp_path / "memory-rules.md"
     rules.write_text("never: salary\n")
-    set_rules_file(life.db, rules)
+    use_rules(life.db, rules)
     for content, category in (("User's salary is 1200", None), ("User earns 1200", "salary")):
         with pytest.raises(ConstructError, match="rules forbid"):
             keep_for_model(life.db, content, category, None, life.clock)

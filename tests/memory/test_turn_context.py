@@ -1,6 +1,7 @@
 """What holds for one turn only."""
 
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,10 @@ from construct.memory.agenda import AgendaItem, agenda_items
 from construct.memory.recall.search import Hit
 from construct.memory.turn_context import TurnContext, render
 from construct.store.agenda import DatedNote
+from tests.memory.cycles.scripted import sent
+from tests.support.fake_api import FakeApi
+from tests.support.fake_worker import observer_answer
+from tests.support.program import Program
 
 NOW = datetime(2026, 3, 1, 14, 30)  # noqa: DTZ001 (a wall clock)
 
@@ -36,6 +41,7 @@ def test_all_it_says() -> None:
         planned(("User sees the dentist at 9:00", "2026-03-02"), ("User runs", "2026-02-20"))[::-1],
         (passage("I bought\n  a bike", "2026-02-15"),),
         "planning a trip",
+        "book the ferry",
     )
     assert render(ambience).splitlines() == [
         "<ambient>",
@@ -45,6 +51,7 @@ def test_all_it_says() -> None:
         "Outcome unknown (9 days ago): User runs",
         "They said, 2026-02-15 (2 weeks ago): I bought a bike",
         "The conversation was about: planning a trip",
+        "Left open before the pause: book the ferry",
         "</ambient>",
     ]
 
@@ -61,6 +68,24 @@ def test_all_it_says() -> None:
 def test_a_short_pause_is_not_worth_saying(pause: timedelta | None, said: bool) -> None:
     """How long it has been is said from an hour on."""
     assert ("Last message" in render(TurnContext(NOW, pause))) is said
+
+
+def test_what_was_left_open_is_told_once_after_a_pause(tmp_path: Path, api: FakeApi) -> None:
+    """In the first request after it: not in the next, nor after a further pause."""
+    program = Program(tmp_path, dict(api.env()))
+    api.observer = lambda _body: observer_answer(next_step="Ask how the flour was")
+
+    def ask(text: str, when: str) -> bool:
+        at = {"CONSTRUCT_NOW": f"2026-03-01T{when}+00:00"}
+        program.run("ask", "--no-wait", text, more=at)
+        return "Left open before the pause: Ask how the flour was" in sent(api, "chat")
+
+    assert not ask("I am baking bread.", "08:00")
+    program.run("compact", more={"CONSTRUCT_NOW": "2026-03-01T08:01+00:00"})
+    assert not ask("With rye.", "08:10")
+    assert ask("Hello again.", "11:00")
+    assert not ask("It is fine.", "11:01")
+    assert not ask("And now?", "20:00")
 
 
 FORGED = (

@@ -79,9 +79,9 @@ class Player:
         self.life.compact(self.here(), self.chance.choice([0, 20]))
 
     def reflect(self) -> None:
-        """Condense some lines into one."""
-        sources = self.active(2)
-        if sources:
+        """Condense some lines into one; what is the user's own is never condensed."""
+        sources = [o for o in self.active(2) if not o.is_protected]
+        if len(sources) > 1:
             here = self.chance.choice([None, self.here()])
             line = " and ".join(o.content for o in sources)
             self.life.reflect((line, sources), here=here, notes=[f"“{sources[0].content}”"])

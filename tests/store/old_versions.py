@@ -17,14 +17,19 @@ a pinned note, a pending one, and something forgotten.
 _STEPS = [step.name for step in migrations.pending(Database(memory=True))]
 
 
+LAST_WITH_MEMORIES = 12
+"""The last version in which memories were a table of their own, as in the rows."""
+
+
 def make_version_7(path: Path, brought_to: int = 7) -> sqlite3.Connection:
-    """Return a connection to a file of version 7 or an earlier one."""
+    """Return a connection to a file of version 7 or an earlier one, or brought to a later one."""
     db = sqlite3.connect(path, isolation_level=None)
-    migrations.apply(Database(db), stop_before=_STEPS[brought_to])
+    migrations.apply(Database(db), stop_before=_STEPS[min(brought_to, LAST_WITH_MEMORIES)])
     tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     for line in _ROWS.read_text("utf-8").splitlines():
         if line.startswith("INSERT INTO ") and line.split()[2] in tables:
             db.execute(line)
+    migrations.apply(Database(db), stop_before=_STEPS[brought_to])
     set_version(db, brought_to)
     return db
 

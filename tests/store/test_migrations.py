@@ -22,7 +22,7 @@ from construct.store.purge import finish_erasure
 from construct.store.schema import migrations
 from construct.store.shown import not_taken_in, shown
 from construct.store.version import SCHEMA_VERSION
-from tests.store.old_versions import make_version_7, set_version
+from tests.store.old_versions import LAST_WITH_MEMORIES, make_version_7, set_version
 from tests.store.transfer_world import World, bring, exported, furnish
 from tests.support.database import new_database
 
@@ -145,7 +145,18 @@ def test_from_version_6(place: Path, old: sqlite3.Connection) -> None:
             assert sound(db) == []
 
 
-@pytest.mark.parametrize("version", range(FIRST_VERSION, SCHEMA_VERSION))
+@pytest.mark.parametrize("version", range(LAST_WITH_MEMORIES + 1, SCHEMA_VERSION))
+def test_from_a_version_without_memories(place: Path, version: int) -> None:
+    """Every row is as it was."""
+    with closing(make_version_7(place / "x.db", brought_to=version)) as old:
+        before = stored(old)
+    with closing(open_database(place / "x.db")) as db:
+        assert without_new_columns(stored(db), before) == before
+        with transaction(db):
+            assert sound(db) == []
+
+
+@pytest.mark.parametrize("version", range(FIRST_VERSION, LAST_WITH_MEMORIES + 1))
 def test_from_every_version(place: Path, version: int) -> None:
     """Every row is as it was, the same is shown, and the export has the same words."""
     with closing(make_version_7(place / "x.db", brought_to=version)) as old:

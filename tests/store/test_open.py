@@ -1,3 +1,4 @@
+import json
 import os
 import shutil
 import sqlite3
@@ -12,9 +13,10 @@ import pytest
 
 from construct.errors import DatabaseUnusableError, ExitStatus
 from construct.store import database, faults
-from construct.store.database import make_folder, open_database
+from construct.store.database import make_folder, open_database, transaction
 from construct.store.version import APPLICATION_ID, SCHEMA_VERSION, has_side_file
 from tests.store.transfer_world import World
+from tests.support.program import Program
 
 
 def picture(folder: Path) -> dict[str, tuple[bytes, int, int]]:
@@ -307,7 +309,10 @@ def test_any_page_in_the_middle(place: Path, sound: bytes, fill: bytes) -> None:
 def test_a_large_damaged_database(
     place: Path, sound: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file too large to check on opening reports damage when it is read."""
+    """A file too large to check on opening reports damage when it is read.
+
+    Before anything is written to it all of it is checked.
+    """
     monkeypatch.setattr(database, "_MAX_CHECKED_BYTES", 0)
     raw = bytearray(sound)
     for page in range(4096, len(raw), 4096):
@@ -320,6 +325,37 @@ def test_a_large_damaged_database(
     error = faults.explain(caught.value, "x.db")
     assert error.status == ExitStatus.DATABASE_UNUSABLE
     assert "damaged" in str(error)
+    before = picture(place)
+    with pytest.raises(DatabaseUnusableError, match="it was not touched"), transaction(db):
+        db.execute("INSERT INTO meta (name) VALUES ('written')")
+    assert picture(place) == before
+    db.close()
+
+
+@pytest.mark.parametrize("arguments", [("memory", "add", "New"), ("ask", "--no-wait", "Hi")])
+def test_a_large_damaged_database_is_not_written_to(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    """Wherever the damage is: each command that writes is refused, with not a byte changed."""
+    program = Program(tmp_path, {"CONSTRUCT_LOOK_FOR": ""})
+    lines = [
+        {"type": "message", "conversation": "Long", "role": "user",
+         "content": f"Line {number} " + "filler " * 300, "created_at": "2026-03-01T14:30:00Z"}
+        for number in range(1500)
+    ]  # fmt: skip
+    (tmp_path / "long.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert program.run("import", "long.jsonl").returncode == 0
+    raw = bytearray(program.db.read_bytes())
+    assert len(raw) > database._MAX_CHECKED_BYTES
+    middle = next(
+        page for page in range(len(raw) // 2 & ~4095, len(raw), 4096) if raw[page] == 13
+    )  # a leaf of a table
+    raw[middle : middle + 64] = b"\xaa" * 64
+    program.db.write_bytes(raw)
+    done = program.run(*arguments)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "is damaged; it was not touched" in done.stderr
+    assert program.db.read_bytes() == raw
 
 
 @pytest.mark.parametrize(("free", "said"), [(0, "The disk is full"), (1 << 30, "Check the disk")])

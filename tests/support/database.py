@@ -8,6 +8,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from construct.store.connection import Connection
 from construct.store.database import open_database
 
 
@@ -24,3 +25,9 @@ def _empty() -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         open_database(Path(folder) / "x.db").close()
         return (Path(folder) / "x.db").read_bytes()
+
+
+def use_rules(db: sqlite3.Connection, rules: Path | None) -> None:
+    """Let the user's rules in a file apply to what is written through a connection."""
+    assert isinstance(db, Connection)
+    db.rules_file = rules

@@ -1,4 +1,4 @@
-"""A strict fake of the Anthropic Messages API over real HTTP on 127.0.0.1.
+"""A strict fake of the Anthropic Messages API, or of OpenAI's protocol, on 127.0.0.1.
 
     with FakeApi() as api:
         api.enqueue("chat", "Hello.")
@@ -15,10 +15,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import count
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from tests.support import fake_adversarial as adversarial
 from tests.support import fake_faults as faults
+from tests.support import fake_openai as openai
 from tests.support.fake_cache import CacheReport, Prompt, PromptCache, read_prompt, report
 from tests.support.fake_checks import check
 from tests.support.fake_faults import Fault, Sending
@@ -47,9 +48,15 @@ class FakeApi(Script):
     """
 
     def __init__(
-        self, port: int = 0, *, cache_minimum: int = 1024, context_window: int = 1_000_000
+        self,
+        port: int = 0,
+        *,
+        cache_minimum: int = 1024,
+        context_window: int = 1_000_000,
+        protocol: Literal["anthropic", "openai"] = "anthropic",
     ) -> None:
         super().__init__()
+        self.protocol = protocol
         self.clock: Callable[[], float] = time.monotonic
         self.cache_minimum = cache_minimum
         self.context_window = context_window
@@ -73,7 +80,13 @@ class FakeApi(Script):
 
     def env(self, key: str = "test-key") -> dict[str, str]:
         """Return the environment variables that lead a subprocess here."""
-        return {"ANTHROPIC_BASE_URL": self.url, "ANTHROPIC_API_KEY": key}
+        if self.protocol == "anthropic":
+            return {"ANTHROPIC_BASE_URL": self.url, "ANTHROPIC_API_KEY": key}
+        return {
+            "CONSTRUCT_PROVIDER": "openai",
+            "OPENAI_BASE_URL": f"{self.url}/v1",
+            "OPENAI_API_KEY": key,
+        }
 
     def __enter__(self) -> Self:
         return self
@@ -124,11 +137,17 @@ class FakeApi(Script):
             time.time(), method, path.partition("?")[0], headers, f"req_{next(self._ids):06d}"
         )
         body = parse(raw)
-        if request.path == "/v1/messages" and method == "POST":
+        is_openai = self.protocol == "openai"
+        if is_openai and request.path == "/v1/chat/completions" and isinstance(body, dict):
+            try:
+                body = openai.translated(body)
+            except RejectedError as error:
+                body = RefusedError(400, str(error))
+        if request.path == self._path and method == "POST":
             known = {} if isinstance(body, RefusedError) else body
             request = replace(request, body=known, purpose=purpose_of(known))
         try:
-            authenticate(headers)
+            (openai.authenticate if is_openai else authenticate)(headers)
             if request.purpose == "other":
                 return self._models(request)
             return (
@@ -143,12 +162,16 @@ class FakeApi(Script):
                 request, RefusedError(500, f"the fake or its script failed: {error!r}")
             )
 
+    @property
+    def _path(self) -> str:
+        return "/v1/chat/completions" if self.protocol == "openai" else "/v1/messages"
+
     def _messages(self, request: Request) -> Sending:
         prompt = self._checked(request.body)
         fault = self.next_fault(request.purpose)
         if fault is None or not fault.unanswered:
             return self._answer(request, prompt, fault)
-        sending = faults.unanswered(fault, request.id)
+        sending = self._spoken(faults.unanswered(fault, request.id))
         self._record(request, sending.status, fault=fault, prompt=prompt)
         return sending
 
@@ -172,12 +195,26 @@ class FakeApi(Script):
             usage = self._cache.use(prompt, self.now(), self.cache_minimum)
         usage = replace(usage, output_tokens=output_tokens(reply))
         message = Message(request.id.replace("req_", "msg_"), body["model"], reply, usage)
-        sending = faults.on_sending(
-            fault, _answered(message, request.id, stream=bool(body.get("stream"))), request.id
+        sending = self._spoken(
+            faults.on_sending(
+                fault, _answered(message, request.id, stream=bool(body.get("stream"))), request.id
+            )
         )
         sent = reply.text if sending.events is None else text_of(sending.events)
         self._record(request, sending.status, fault=fault, prompt=prompt, answer=sent, usage=usage)
         return sending
+
+    def _spoken(self, sending: Sending) -> Sending:
+        """Return what is sent in the protocol that this server speaks."""
+        if self.protocol == "anthropic":
+            return sending
+        if sending.events is not None:
+            return replace(sending, encode=openai.ChunkEncoder())
+        if sending.status < 400:
+            return sending
+        message = json.loads(sending.body)["error"]["message"]
+        body = json.dumps(openai.error_body(sending.status, message)).encode()
+        return replace(sending, body=body)
 
     def _models(self, request: Request) -> Sending:
         listed = {f"/v1/models/{name}": self._model(name) for name in self.models}
@@ -194,6 +231,9 @@ class FakeApi(Script):
         return _json(200, value, request.id)
 
     def _model(self, name: str) -> Json:
+        if self.protocol == "openai":  # with the window, as OpenRouter lists it
+            listed = {"id": name, "object": "model", "created": 1, "owned_by": "fake"}
+            return listed | {"context_length": self.context_window}
         return {
             "type": "model",
             "id": name,
@@ -206,9 +246,8 @@ class FakeApi(Script):
 
     def _turn_down(self, request: Request, refused: RefusedError) -> Sending:
         self._record(request, refused.status, error=refused.message)
-        return _json(
-            refused.status, error_body(refused.status, refused.message, request.id), request.id
-        )
+        body = error_body(refused.status, refused.message, request.id)
+        return self._spoken(_json(refused.status, body, request.id))
 
     def _record(self, request: Request, status: int, **what: Any) -> None:
         one = Recorded(

@@ -4,11 +4,12 @@ Each fault is a value that a test hands to `FakeApi.fail`.
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from tests.support.fake_types import Reply
-from tests.support.fake_wire import Event, error_body, is_delta
+from tests.support.fake_wire import Event, encode, error_body, is_delta
 
 Kind = Literal[
     "http",
@@ -133,6 +134,8 @@ class Sending:
     pause: float = 0.0
     pause_at: int = -1
     """The event before which `pause` seconds pass."""
+    encode: Callable[[Event], bytes] = encode
+    """How an event is written."""
 
 
 def on_reply(fault: Fault | None, reply: Reply) -> Reply:

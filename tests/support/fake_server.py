@@ -10,7 +10,6 @@ from socketserver import TCPServer
 from typing import Any
 
 from tests.support.fake_faults import Sending
-from tests.support.fake_wire import encode
 
 Decide = Callable[[str, str, Mapping[str, str], bytes], Sending]
 """Method, path, headers (names in lower case) and body of a request → what is sent."""
@@ -152,7 +151,7 @@ class _Handler(BaseHTTPRequestHandler):
         for index, event in enumerate(sending.events or []):
             delay = sending.chunk_delay if event[0] == "content_block_delta" else 0.0
             self._wait(delay + (sending.pause if index == sending.pause_at else 0.0))
-            self._chunk(encode(event))
+            self._chunk(sending.encode(event))
         if len(sending.events or []) == sending.pause_at:
             self._wait(sending.pause)
         if not sending.breaks_off:

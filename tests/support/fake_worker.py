@@ -15,12 +15,15 @@ from tests.support.fake_types import Answerer, Json, Purpose, last_user_text, la
 _SIGNS = {"high": "!", "medium": "-", "low": "~"}
 _PRIORITIES = {sign: priority for priority, sign in _SIGNS.items()}
 _STANCES = {"stated", "planned", "asked", "inferred", "hypothetical", "assistant", "quoted"}
-_HEAD = re.compile(r"\[(M\d+)\] (\d{4}-\d\d-\d\d) \d\d:\d\d (\w+):")
+_HEAD = re.compile(r"\[(M\d+|before)\] (\d{4}-\d\d-\d\d) \d\d:\d\d (\w+):")
 _BESIDE = re.compile(r"--- .* later ---|\[(?:image|pdf|text): .*\]")
 """Lines of a transcript that nobody said: pauses and attachments."""
-_LINE = re.compile(r"(?:([KO]\d+) )?([!~-]) (?:\d{4}-\d\d-\d\d to )?(\d{4}-\d\d-\d\d) (.*)")
+_LINE = re.compile(
+    r"(?:([KO]\d+) )?([!~-]) (?:\d{4}-\d\d-\d\d to )?(\d{4}-\d\d-\d\d) ((?:M\d+ )*)(.*)"
+)
 _GROUP = re.compile(
-    r'^<group n="(\d+)" is="(\w+)">\n(.*?)^=> (.*?)\n</group>', re.MULTILINE | re.DOTALL
+    r'^<group n="(\d+)" is="(\w+)"(?: look="([^"\n]*)")?>\n(.*?)^=> (.*?)\n</group>',
+    re.MULTILINE | re.DOTALL,
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _FACT = re.compile(r"\b[Mm]y\b|\bI\b|\d")
@@ -181,7 +184,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One note of a request; a verifier's has no anchor."""
+    """One note of a request; a verifier's has the anchors of its messages, if any."""
 
     anchor: str
     priority: str
@@ -201,6 +204,9 @@ class Group:
     kind: str
     notes: list[Line]
     result: Line
+    """Without a sign and a day if it is a task or a wish to forget."""
+    look: list[str]
+    """What code could not find in what the line rests on."""
 
 
 def read_transcript(body: Json) -> list[Said]:
@@ -211,7 +217,11 @@ def read_transcript(body: Json) -> list[Said]:
             found.append((head[1], head[2], head[3], []))
         elif found and not _BESIDE.fullmatch(line):
             found[-1][3].append(line)
-    return [Said(anchor, day, role, "\n".join(words).strip()) for anchor, day, role, words in found]
+    return [
+        Said(anchor, day, role, "\n".join(words).strip())
+        for anchor, day, role, words in found
+        if anchor != "before"
+    ]
 
 
 def read_known(body: Json) -> list[Line]:
@@ -227,8 +237,14 @@ def read_lines(body: Json) -> list[Line]:
 def read_groups(body: Json) -> list[Group]:
     """Return the groups of a verifier's request."""
     return [
-        Group(int(number), kind, list(_lines(notes.splitlines())), next(_lines([result])))
-        for number, kind, notes, result in _GROUP.findall(last_user_text(body))
+        Group(
+            int(number),
+            kind,
+            list(_lines(notes.splitlines())),
+            next(_lines([result]), Line("", "", "", result)),
+            look.split(", ") if look else [],
+        )
+        for number, kind, look, notes, result in _GROUP.findall(last_user_text(body))
     ]
 
 
@@ -246,10 +262,11 @@ def _inside(body: Json, tag: str) -> list[str]:
 
 def _lines(lines: Iterable[str]) -> Iterator[Line]:
     for match in filter(None, map(_LINE.fullmatch, lines)):
-        text, *marks = match[4].split(" | ")
+        text, *marks = match[5].split(" | ")
         stance = next((mark for mark in marks if mark in _STANCES), "stated")
         day = next((mark.removeprefix("for ") for mark in marks if mark.startswith("for ")), None)
-        yield Line(match[1] or "", _PRIORITIES[match[2]], match[3], text, stance, day)
+        anchors = match[1] or match[4].strip()
+        yield Line(anchors, _PRIORITIES[match[2]], match[3], text, stance, day)
 
 
 def sentences(text: str) -> list[str]:

@@ -92,7 +92,7 @@ def test_observer_observes(api: FakeApi) -> None:
     text = answer(api, work("observer", TRANSCRIPT))
     found = section(text, "observations")
     assert found is not None
-    notes = read_notes(found.lines, "M", ["M1", "M2", "M3", "M4", "M5"])
+    notes, _ = read_notes(found.lines, "M", ["M1", "M2", "M3", "M4", "M5"])
     assert [(n.content, n.priority, n.stance, n.observation_date, n.referenced_date,
              n.anchors) for n in notes] == [
         (
@@ -225,9 +225,8 @@ def read(worker: Callable[[Json], Any], purpose: Worker = "reflector") -> list[s
     found = section(worker(BODIES[purpose]), name)
     if found is None:
         return None
-    return [
-        n.content for n in read_notes(found.lines, letter, adversarial.anchors(BODIES[purpose]))
-    ]
+    notes, _ = read_notes(found.lines, letter, adversarial.anchors(BODIES[purpose]))
+    return [note.content for note in notes]
 
 
 def test_careless_workers_do_what_their_names_say() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from construct.errors import ConstructError, ModelRejectedError
-from construct.llm.anthropic_stream import AnthropicStream
+from construct.llm.reply_stream import ServerStream
 from construct.llm.types import ToolUse
 from construct.memory.forgetting import delete_conversation
 from construct.memory.request_builder import RequestBuilder
@@ -45,6 +45,7 @@ def texts(request: object) -> list[str]:
     ]
 
 
+@pytest.mark.both_protocols
 @BOTH
 async def test_a_turn_stores_both_sides_and_the_usage(
     tmp_path: Path, api: FakeApi, ledger: Kind
@@ -81,6 +82,7 @@ async def test_the_users_words_are_stored_before_anything_is_sent(
     assert texts(api.of("chat")[-1])[:2] == ["Do not lose this.", "And this."]
 
 
+@pytest.mark.both_protocols
 @BOTH
 @pytest.mark.parametrize(
     "fault",
@@ -108,6 +110,7 @@ async def test_what_came_of_a_broken_reply_is_kept_and_marked(
     assert [r.status for r in api.of("chat")] == [200, 200]
 
 
+@pytest.mark.both_protocols
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 500])
 async def test_a_failed_request_leaves_the_talk_going(
     tmp_path: Path, api: FakeApi, status: int
@@ -121,6 +124,7 @@ async def test_a_failed_request_leaves_the_talk_going(
         t.check()
 
 
+@pytest.mark.both_protocols
 @BOTH
 async def test_a_refused_reply_is_marked(tmp_path: Path, api: FakeApi, ledger: Kind) -> None:
     """A refusal is kept as far as it came, and is not complete."""
@@ -308,6 +312,7 @@ async def test_an_empty_reply_leaves_no_blank_block(
         assert (await t.say("Well?")).complete
 
 
+@pytest.mark.both_protocols
 @BOTH
 async def test_cancelling_keeps_what_arrived(tmp_path: Path, api: FakeApi, ledger: Kind) -> None:
     """A cancelled turn keeps the text so far, marked, and raises the cancellation."""
@@ -329,6 +334,7 @@ async def test_cancelling_keeps_what_arrived(tmp_path: Path, api: FakeApi, ledge
     assert any("[The reply was interrupted here.]" in text for text in texts(api.of("chat")[-1]))
 
 
+@pytest.mark.both_protocols
 async def test_cancelling_a_tool_keeps_what_was_said_before(tmp_path: Path, api: FakeApi) -> None:
     """The words before a tool call that never ended are stored, without the call."""
     api.enqueue("chat", Reply("Let me look.", tool_calls=(("recall", {"query": "x"}),)))
@@ -350,13 +356,13 @@ async def test_cancelling_at_the_very_end_keeps_the_reply(
     tmp_path: Path, api: FakeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A reply is kept even if the user interrupts while its connection is closed."""
-    close = AnthropicStream.aclose
+    close = ServerStream.aclose
 
-    async def interrupted(stream: AnthropicStream) -> None:
+    async def interrupted(stream: ServerStream) -> None:
         turn.cancel()
         await close(stream)
 
-    monkeypatch.setattr(AnthropicStream, "aclose", interrupted)
+    monkeypatch.setattr(ServerStream, "aclose", interrupted)
     api.enqueue("chat", "A whole answer.")
     async with talking(tmp_path, api) as t:
         turn = asyncio.create_task(t.say("Look."))
@@ -398,6 +404,7 @@ async def test_a_retry_that_fails_before_it_begins_keeps_the_words(
         assert [m.content for m in await t.said()] == ["Secret words."]
 
 
+@pytest.mark.both_protocols
 @BOTH
 async def test_retry_asks_again_and_hides_the_first_reply(
     tmp_path: Path, api: FakeApi, ledger: Kind
@@ -472,6 +479,7 @@ async def test_memory_off_sends_the_recent_messages_alone(tmp_path: Path, api: F
     assert not api.of("observer")
 
 
+@pytest.mark.both_protocols
 async def test_a_full_window_waits_for_the_observer(tmp_path: Path, api: FakeApi) -> None:
     """Past the block-after limit the turn waits, then sends a shorter request.
 
@@ -565,6 +573,7 @@ async def test_requests_begin_alike_until_a_compaction(tmp_path: Path, api: Fake
     assert report.prefix_shared_read >= 0.995
 
 
+@pytest.mark.both_protocols
 async def test_a_long_talk_keeps_every_fact_within_reach(tmp_path: Path, api: FakeApi) -> None:
     """With many cycles the request stays bounded and every fact can be found.
 

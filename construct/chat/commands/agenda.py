@@ -1,5 +1,7 @@
 """`/agenda`: what is ahead, and settling it with one key."""
 
+from functools import partial
+
 from construct.chat.chat import Chat
 from construct.chat.commands.memory import group
 from construct.chat.commands.registry import Choice
@@ -13,7 +15,8 @@ from construct.views.agenda import agenda_item_view, agenda_view, in_shown_order
 from construct.views.memory import moved_view, settled_view
 from construct.vocabulary import AgendaState, Settled
 
-_USAGE = "/agenda [ID|done ID|moved ID DAY|cancelled ID]"
+_USAGE = "/agenda [all|ID|done ID [series]|moved ID DAY [TIME] [series]|cancelled ID [series]]"
+_ALL, _SERIES = "all", "series"
 _MOVED = "moved"
 _KEYS = {"d": Settled.DONE, "c": Settled.CANCELLED}
 _MOVE, _STOP = "m", "q"
@@ -22,8 +25,8 @@ _QUESTION = "d done · m moved · c cancelled · Enter later · q stop:"
 
 async def agenda_choices(chat: Chat) -> list[Choice]:
     """Return the agenda's items, and the words that settle one."""
-    found = await chat.run(operations.agenda)
-    items = [Choice(str(item.id), shorten(item.content, 60)) for item in found.items]
+    found = (await chat.run(operations.agenda)).shortened()
+    items = [Choice(str(item.id), shorten(item.text, 60)) for item in found.items]
     return [
         *items,
         Choice(Settled.DONE, "then the item's ID"),
@@ -37,26 +40,38 @@ async def agenda(chat: Chat, out: Output, argument: str) -> None:
     """Lists what is due today, then what is ahead, then plans whose day has passed.
 
     It asks how those turned out: press a key for done, moved or cancelled. With an ID
-    it asks about that one. /undo takes an answer back.
+    it asks about that one. Of what comes again only the next day is meant, unless you add
+    `series`. `/agenda all` also lists plans without a day, and those long past it. /undo
+    takes an answer back.
     """
-    verb, _, rest = argument.partition(" ")
-    name, _, day = rest.strip().partition(" ")
-    if verb == _MOVED and day.strip():
-        await _move(chat, out, name, day)
-    elif verb in set(Settled) and name and not day:
-        await _settle(chat, out, name, Settled(verb))
-    elif verb in {_MOVED, *Settled} or rest:
-        raise UsageError(f"Usage: {_USAGE}")
-    elif verb:
-        await _ask_about(chat, out, [await chat.run(operations.agenda_item, parse_reference(verb))])
-    else:
-        found = await chat.run(operations.agenda)
-        out.show(agenda_view(found))
-        if found.items:
-            chat.shown = ("observation", in_shown_order(found.items)[-1].id)
-        passed = [i for i in found.items if i.state is AgendaState.OUTCOME_UNKNOWN]
-        if passed and out.interactive and not chat.is_private:
-            await _ask_about(chat, out, passed)
+    words = argument.split()
+    is_series = words[-1:] == [_SERIES]
+    if is_series:
+        words.pop()
+    match words:
+        case [verb, name, *day] if verb == _MOVED and day:
+            await _move(chat, out, name, " ".join(day), whole_series=is_series)
+        case [verb, name] if verb in set(Settled):
+            await _settle(chat, out, name, Settled(verb), whole_series=is_series)
+        case [] if not is_series:
+            await _list(chat, out, (await chat.run(operations.agenda)).shortened())
+        case [word] if word == _ALL and not is_series:
+            await _list(chat, out, await chat.run(operations.agenda))
+        case [name] if name not in {_MOVED, *Settled} and not is_series:
+            item = await chat.run(operations.agenda_item, parse_reference(name))
+            await _ask_about(chat, out, [item])
+        case _:
+            raise UsageError(f"Usage: {_USAGE}")
+
+
+async def _list(chat: Chat, out: Output, agenda: operations.Agenda) -> None:
+    """Show the agenda, and ask how the plans of unknown outcome turned out."""
+    out.show(agenda_view(agenda))
+    if agenda.items:
+        chat.shown = ("observation", in_shown_order(agenda.items)[-1].id)
+    passed = [i for i in agenda.items if i.state is AgendaState.OUTCOME_UNKNOWN]
+    if passed and out.interactive and not chat.is_private:
+        await _ask_about(chat, out, passed)
 
 
 async def _ask_about(chat: Chat, out: Output, items: list[AgendaItem]) -> None:
@@ -92,15 +107,21 @@ async def _ask_for_day(chat: Chat, out: Output, name: str) -> None:
             return
 
 
-async def _settle(chat: Chat, out: Output, name: str, how: Settled) -> None:
+async def _settle(
+    chat: Chat, out: Output, name: str, how: Settled, *, whole_series: bool = False
+) -> None:
     chat.refuse_in_private()
-    new = await chat.run(operations.settle, parse_reference(name), how)
-    chat.shown = ("observation", new.id)
-    out.show(settled_view(how, new, chat.clock.today()))
+    settle = partial(operations.settle, whole_series=whole_series)
+    settlement = await chat.run(settle, parse_reference(name), how)
+    chat.shown = ("observation", settlement.observation.id)
+    out.show(settled_view(how, settlement, chat.clock.today()))
 
 
-async def _move(chat: Chat, out: Output, name: str, day: str) -> None:
+async def _move(
+    chat: Chat, out: Output, name: str, day: str, *, whole_series: bool = False
+) -> None:
     chat.refuse_in_private()
-    new = await chat.run(operations.move, parse_reference(name), day)
-    chat.shown = ("observation", new.id)
-    out.show(moved_view(new, chat.clock.today()))
+    move = partial(operations.move, whole_series=whole_series)
+    settlement = await chat.run(move, parse_reference(name), day)
+    chat.shown = ("observation", settlement.observation.id)
+    out.show(moved_view(settlement, chat.clock.today()))

@@ -10,6 +10,7 @@ from construct.operations import forgetting, memory, search
 from construct.operations.rules import forbidden_word
 from construct.references import Reference, written
 from construct.store.records import Observation
+from construct.text import one_line
 from construct.views import forgetting as views
 from construct.views.memory import lost_words, observation_table
 from construct.views.rules import forbidden_view
@@ -112,6 +113,12 @@ async def forget_for_model(chat: Chat, out: Output, observation_id: int) -> str:
     except ConstructError as error:
         return str(error)
     return "The person declined. Nothing was deleted." if gone is None else "Deleted."
+
+
+async def accept_for_model(out: Output, note: str) -> bool:
+    """Ask whether what the model wants to keep is the user's own word."""
+    out.say(f"A text that is not yours is in sight. The model wants to keep: “{one_line(note)}”")
+    return await out.ask("Keep it as your own?")
 
 
 async def _forget(

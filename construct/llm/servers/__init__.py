@@ -62,6 +62,14 @@ def list_models(base_url: str, headers: Mapping[str, str]) -> list[FoundModel]:
     return _kind_at(ask).find(ask, base_url) or []
 
 
+def root_of(openai_url: str) -> str:
+    """Return the address to list models at, from a base URL for OpenAI's protocol.
+
+    Such a URL ends in `/v1`. The kinds of server add that themselves.
+    """
+    return openai_url.rstrip("/").removesuffix("/v1")
+
+
 def _kind_at(ask: Ask) -> ServerKind:
     """Return the kind of a server.
 

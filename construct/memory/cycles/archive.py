@@ -7,17 +7,18 @@ from math import ceil
 
 from construct.llm.catalog import cost_usd
 from construct.llm.types import Model
-from construct.memory.learning.observer import batch_tokens
+from construct.memory.learning.observer_call import batch_tokens
 from construct.memory.shown.transcript import batches
 from construct.store import backlog
 from construct.store.backlog import Backlog
 from construct.store.messages import LAST
 from construct.tokens import Usage
 
-# A call has about this many tokens of prompt and known notes around the messages. For each
-# token of messages, an observer writes 0.4 tokens; a reflector then reads 0.2 and writes 0.2.
-_PROMPT_TOKENS = 3_000
-_WRITTEN, _READ_AGAIN, _CONDENSED = 0.4, 0.2, 0.2
+# A call and its check have about this many tokens of prompts and known notes around the
+# messages. For each token of messages, an observer writes 0.4 tokens; the verifier reads the
+# messages again; a reflector then reads 0.2 and writes 0.2.
+_PROMPT_TOKENS = 5_500
+_WRITTEN, _READ_AGAIN, _CONDENSED = 0.4, 1.2, 0.2
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,15 +3,13 @@
 import asyncio
 import json
 import sqlite3
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from construct.language.terms import content_words, terms
-from construct.llm.capable import is_capable
 from construct.llm.types import File, Model
 from construct.memory.config import MemoryConfig
 from construct.memory.cycles.commit import store_extraction
+from construct.memory.cycles.known_notes import KnownSearch, known_notes
 from construct.memory.cycles.runner import (
     CycleJob,
     CycleRunner,
@@ -20,48 +18,33 @@ from construct.memory.cycles.runner import (
 )
 from construct.memory.cycles.situation import is_over_limit
 from construct.memory.learning.asking import Account
-from construct.memory.learning.observer import (
-    Pictures,
-    Reading,
-    batch_tokens,
-    known_tokens,
-    observe,
-)
-from construct.memory.learning.proposals import Extraction, ProposedObservation
-from construct.memory.learning.reflection_checks import ChangeKind, Said, why_not_outdated
-from construct.memory.learning.verifier import Group, verify
+from construct.memory.learning.observer import observe
+from construct.memory.learning.observer_call import batch_tokens, known_tokens
+from construct.memory.learning.proposals import Extraction, fact_of
+from construct.memory.learning.reading import Current, Pictures, Reading
+from construct.memory.learning.reflection_checks import Said
 from construct.memory.shown.files import stored_file, with_material
 from construct.memory.shown.forks import reach, replaceable
-from construct.memory.shown.lines import fitting
 from construct.memory.shown.transcript import batches
 from construct.store import cycles
 from construct.store import observations as stored_observations
 from construct.store.attachments import attachments_with_data
-from construct.store.conversations import get_watermarks
+from construct.store.conversations import get_conversation, get_watermarks
 from construct.store.forbidden import left_out_note
 from construct.store.messages import is_readable, newest_messages
 from construct.store.note_links import last_said
-from construct.store.records import Descent, Message, Observation
-from construct.user_rules import Rules, read_rules
+from construct.store.records import Message, Observation
+from construct.user_rules import read_rules
 from construct.vocabulary import (
     EXTRACTIVE,
     AttachmentKind,
     CycleKind,
     CycleStatus,
-    Priority,
-    Role,
-    Stance,
     Step,
 )
 
-_MAX_QUERY_WORDS = 40
-"""How many words of the messages are looked up in the known notes."""
-_MAX_CANDIDATES, _MAX_PLANS = 80, 20
-"""How many known notes each query returns at most; the second number is for plans."""
 _MAX_PDF_TOKENS = 20_000
 """Six pages, at 3,000 tokens a page. The observer is not sent longer PDFs."""
-_QUOTE_LENGTH = 120
-"""Characters of a note that are quoted in a cycle's problems."""
 
 Find = Callable[[sqlite3.Connection, int], list[Message]]
 """Returns the messages of a conversation that should be observed."""
@@ -126,6 +109,7 @@ class _Batch:
     replaceable: frozenset[int]
     """The known notes that this conversation's lines may replace."""
     said: Said
+    current: Current
 
 
 @dataclass(frozen=True)
@@ -144,8 +128,7 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
         batch = batches(messages, batch_tokens(self.model))[0]
         known = []
         if self.model is not None:
-            scope = reach(db, self.config.scope, self.home)
-            known = known_notes(db, scope, batch, known_tokens(self.model))
+            known = known_notes(db, batch, self._wanted(db, self.model))
         before = newest_messages(db, self.home, 2, batch[0].id - 1)
         return _Batch(
             messages=batch,
@@ -155,7 +138,12 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
             known=known,
             replaceable=replaceable(db, self.config.scope, self.home, known),
             said=last_said(db, [o.id for o in known]),
+            current=current_thread(db, self.home),
         )
+
+    def _wanted(self, db: sqlite3.Connection, model: Model) -> KnownSearch:
+        scope = reach(db, self.config.scope, self.home)
+        return KnownSearch(scope, self.config.clock, self.config.meaning, known_tokens(model))
 
     def span(self, batch: _Batch) -> tuple[int, int]:
         return batch.messages[0].id, batch.messages[-1].id
@@ -168,17 +156,21 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
             known=batch.known,
             clock=self.config.clock,
             wishes=rules.prose,
+            forbidden=rules.forbidden_in,
             pictures=batch.read.pictures,
+            current=batch.current,
+            said=batch.said,
+            replaceable=batch.replaceable,
         )
-        extraction = await observe(self.model, reading, account)
-        if self.model is None or not any(line.replaces for line in extraction.observations):
-            return extraction
-        return await _with_agreed_replacements(self.model, extraction, batch, rules, account)
+        return await observe(self.model, reading, account)
 
     def commit(
         self, db: sqlite3.Connection, cycle: RunningCycle[_Batch], found: Extraction, now: str
     ) -> Outcome[int]:
         batch = cycle.batch
+        if not found.by_rule:
+            known = stored_observations.unsuperseded(db, reach(db, self.config.scope, self.home))
+            found = without_known(found, known)
         stored = store_extraction(db, cycle.id, found, batch.messages, batch.based_on, now)
         notes = [left_out_note(stored.left_out)] if stored.left_out else []
         return Outcome(
@@ -186,76 +178,17 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
         )
 
 
-async def _with_agreed_replacements(
-    model: Model, found: Extraction, batch: _Batch, rules: Rules, account: Account
-) -> Extraction:
-    """Return the extraction with only the replacements that code and verifier accept."""
-    by_id = {o.id: o for o in batch.known}
-    newer: dict[int, ProposedObservation] = {}
-    for line in found.observations:
-        for stale_id in line.replaces:
-            if reason := _why_not_replaced(by_id[stale_id], line, batch, rules):
-                account.problems.append(
-                    f"kept “{by_id[stale_id].content[:_QUOTE_LENGTH]}”: {reason}"
-                )
-            else:
-                newer.setdefault(stale_id, line)
-    answers: list[str | None] | None = None
-    if is_capable(model):
-        groups = [Group(ChangeKind.OUTDATED, (by_id[i],), line) for i, line in newer.items()]
-        answers = await verify(model, groups, account)
-    agreed: set[int] = set()
-    for number, stale_id in enumerate(newer):
-        wrong = "the verifier did not check it" if answers is None else answers[number]
-        if wrong is None:
-            agreed.add(stale_id)
-        else:
-            content = by_id[stale_id].content[:_QUOTE_LENGTH]
-            account.problems.append(f"kept “{content}”, not outdated: {wrong}")
-    checked = []
-    for line in found.observations:
-        replaces = tuple(i for i in line.replaces if i in agreed and newer[i] == line)
-        checked.append(replace(line, replaces=replaces, borrowed=line.replaces))
-    return replace(found, observations=tuple(checked))
+def without_known(found: Extraction, known: Iterable[Observation]) -> Extraction:
+    """Return an extraction without the lines that are equal to a known note."""
+    facts = {fact_of(o) for o in known if not o.withheld}
+    new = tuple(line for line in found.observations if fact_of(line) not in facts)
+    return replace(found, observations=new)
 
 
-def _why_not_replaced(
-    stale: Observation, newer: ProposedObservation, batch: _Batch, rules: Rules
-) -> str | None:
-    if rules.forbidden_in(newer.content) is not None:
-        return "your rules keep out what would replace it"
-    if stale.id not in batch.replaceable:
-        return "it belongs to another conversation, or another conversation shares it"
-    said = max((m.created_at, m.id) for m in batch.messages if m.id in newer.sources)
-    return why_not_outdated(stale, newer, batch.said[stale.id], said)
-
-
-def known_notes(
-    db: sqlite3.Connection, scope: Descent | None, messages: Sequence[Message], limit: int
-) -> list[Observation]:
-    """Return the stored notes to show an observer, at most `limit` tokens of them.
-
-    It may propose to replace these and need not write them again. Active and pending
-    notes come in this order: those that share names or words with the messages; those
-    of high priority; plans, which the messages may settle in different words or another
-    language; the newest.
-    """
-    names = Counter(term for m in messages for term in sorted(terms(m.content)))
-    user_words: set[str] = set()
-    for message in messages:
-        if message.role == Role.USER:
-            user_words |= content_words(message.content)
-    # The longest words say the most about the subject.
-    longest_first = sorted(user_words, key=lambda word: (-len(word), word))
-    query = list(dict.fromkeys([*(name for name, _ in names.most_common()), *longest_first]))
-    quoted = ['"' + word.replace('"', '""') + '"' for word in query[:_MAX_QUERY_WORDS]]
-    candidates = [
-        *stored_observations.matching(db, " OR ".join(quoted), scope, _MAX_CANDIDATES),
-        *stored_observations.newest(db, scope, _MAX_CANDIDATES, priority=Priority.HIGH),
-        *stored_observations.newest(db, scope, _MAX_PLANS, stance=Stance.PLANNED),
-        *stored_observations.newest(db, scope, _MAX_CANDIDATES),
-    ]
-    return fitting(list({o.id: o for o in candidates}.values()), limit)
+def current_thread(db: sqlite3.Connection, conversation_id: int) -> Current:
+    """Return a conversation's title, task and next step as they are now."""
+    here = get_conversation(db, conversation_id)
+    return Current(here.title or "", here.current_task or "", here.suggested_response or "")
 
 
 def newest_observer(db: sqlite3.Connection, conversation_id: int) -> int:

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from construct.memory.agenda import stays_whole
 from construct.memory.config import MemoryConfig
 from construct.memory.cycles.commit import store_reflection
 from construct.memory.cycles.runner import (
@@ -64,7 +65,10 @@ class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
         unwanted = questions.not_yet_withheld(db)
         # A line that rests in part on nothing could not be kept from a narrowed door.
         groundless = resting_on_nothing(db, [o.id for o in active if not o.is_protected])
-        active = [o for o in active if o.id not in unwanted | groundless]
+        now = self.config.clock.wall().isoformat(" ", "minutes")
+        active = [
+            o for o in active if o.id not in unwanted | groundless and not stays_whole(o, now)
+        ]
         # Without a model, reading everything each time costs nothing.
         read_until = ""
         if self.model is not None:

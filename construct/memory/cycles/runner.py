@@ -173,6 +173,8 @@ class CycleRunner:
             heart.cancel()
             with suppress(asyncio.CancelledError):
                 await heart
+        if cycle.account.is_cancelled:
+            raise asyncio.CancelledError
         self.report(StepReport(job.done, outcome.count))
         return outcome.result
 

@@ -1,5 +1,6 @@
 """Call a worker model, and record the calls and problems of one cycle."""
 
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
@@ -20,6 +21,10 @@ _REPEATED_SHARE = 0.4
 """An answer repeats itself if more than this share of its samples occur again."""
 
 
+_THINK = re.compile("< *think *>", re.IGNORECASE)
+_END_OF_THOUGHT = re.compile("< */ *think *>", re.IGNORECASE)
+
+
 async def _ignore_call(_purpose: str) -> None:
     pass
 
@@ -34,6 +39,8 @@ class Account:
     calls: list[Call] = field(default_factory=list)
     attempts: int = 0
     problems: list[str] = field(default_factory=list)
+    is_cancelled: bool = False
+    """Whether the work was cancelled when most of it was done: it is stored all the same."""
 
     @property
     def usage(self) -> Usage:
@@ -70,7 +77,18 @@ async def ask(
     if reply.stop_reason == "refusal":
         account.problems.append("the worker refused to answer")
         return None
-    return reply
+    spoken = after_thinking(reply.text)
+    if spoken is None:
+        account.problems.append("the worker was still thinking when its answer ended")
+        return None
+    return replace(reply, text=spoken)
+
+
+def after_thinking(answer: str) -> str | None:
+    """Return what follows the last `</think>` of an answer; None if it ends in a thought."""
+    opened = max((tag.end() for tag in _THINK.finditer(answer)), default=0)
+    closed = max((tag.end() for tag in _END_OF_THOUGHT.finditer(answer)), default=0)
+    return None if opened > closed else answer[closed:]
 
 
 def repeats_itself(answer: str) -> str | None:

@@ -12,6 +12,7 @@ from datetime import date, timedelta
 
 from construct.clock import Clock
 from construct.language.called_off import is_called_off, is_cancelled
+from construct.language.clock_times import mentioned_recurrence, mentioned_time, weekday_named
 from construct.language.dates import clauses_naming, mentioned_days, tenses
 from construct.language.own_words import (
     begins_play,
@@ -36,7 +37,7 @@ from construct.memory.learning.proposals import Extraction, ProposedObservation
 from construct.store.records import Message
 from construct.text import one_line, shorten
 from construct.tokens import by_bytes
-from construct.vocabulary import Priority, Role, Stance
+from construct.vocabulary import Priority, Recurrence, Role, Stance
 
 _MAX_MESSAGE_LENGTH = 100_000
 """Characters of a message that are read."""
@@ -75,7 +76,7 @@ def extract(messages: Sequence[Message], clock: Clock) -> Extraction:
     for message in _spoken_as_oneself(messages):
         found = _scored_observations(message, clock.day(message.created_at))
         kept = sorted(found, key=lambda pair: -pair[0])[:_MAX_PER_MESSAGE]
-        for score, observation in filter(kept.__contains__, found):
+        for score, observation in [pair for pair in found if pair in kept]:
             key = observation.content.casefold(), observation.observation_date
             if key in by_sentence:
                 sources = dict.fromkeys((*by_sentence[key][1].sources, message.id))
@@ -149,6 +150,9 @@ def _scored_observation(
     past = next((mentioned for mentioned in days if mentioned < day), None)
     if is_cancelled(sentence):  # "Friday's party was called off": the tense is not the party's
         past = None
+    recurs, first = _repetition(sentence, ahead or past, day) if may_come else (None, None)
+    if recurs is not None:
+        ahead, past = first, None
     stance = Stance.PLANNED if ahead and is_intended else Stance.STATED
     if is_question(sentence):
         stance = Stance.ASKED
@@ -169,8 +173,33 @@ def _scored_observation(
         stance=stance,
         observation_date=(past if past and stance == Stance.STATED else day).isoformat(),
         referenced_date=ahead.isoformat() if ahead else None,
+        referenced_time=_time_of_day(sentence) if ahead else None,
+        recurs=recurs,
         sources=(message_id,),
     )
+
+
+def _time_of_day(sentence: str) -> str | None:
+    named = mentioned_time(sentence)
+    return f"{named:%H:%M}" if named else None
+
+
+def _repetition(
+    sentence: str, mentioned: date | None, day: date
+) -> tuple[Recurrence | None, date | None]:
+    """Return how often something comes again, and its first day; (None, None) if not at all.
+
+    "Every Tuesday" counts only with a time of day: without one it is rather a habit.
+    """
+    if is_question(sentence):
+        return None, None
+    recurs = mentioned_recurrence(sentence)
+    if recurs is Recurrence.YEARLY and mentioned is not None:
+        return recurs, mentioned
+    weekday = weekday_named(sentence)
+    if recurs is Recurrence.WEEKLY and weekday is not None and mentioned_time(sentence):
+        return recurs, day + timedelta(days=(weekday - day.weekday()) % 7)
+    return None, None
 
 
 def _is_intended(text: str) -> bool:

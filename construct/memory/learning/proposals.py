@@ -7,6 +7,7 @@ are dropped.
 from dataclasses import dataclass
 
 from construct.memory.shown.lines import NoteFields
+from construct.store.records import Observation
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,25 @@ class ProposedObservation(NoteFields):
     """Ids of observations that this one makes untrue or settles."""
     borrowed: tuple[int, ...] = ()
     """Ids of observations whose names it may use: all that it proposed to replace."""
+    unsettles: tuple[int, ...] = ()
+    """Ids of observations that it contradicts and may not replace: they become doubtful."""
+    stands_in_for: str = ""
+    """The refused line in whose place this sentence of the user's is stored."""
+
+
+def fact_of(note: ProposedObservation | Observation) -> tuple[str, ...]:
+    """Return what is equal for notes that differ in case and spaces, or in their day, at most."""
+    words = " ".join(note.content.casefold().split())
+    return words, note.stance, note.referenced_date or ""
+
+
+@dataclass(frozen=True, slots=True)
+class LostLine:
+    """A line that was refused for good, with no words of the user's to stand in for it."""
+
+    content: str
+    observation_date: str
+    sources: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +61,8 @@ class Extraction:
     """Messages of the batch that the user asked to forget or not to keep."""
     withdrawn: tuple[ProposedObservation, ...] = ()
     """Observations from an earlier part of the batch that a later part says to forget."""
+    lost: tuple[LostLine, ...] = ()
+    """Refused lines that the user is shown in `review`."""
     by_rule: bool = False
     """True if no model's answer is in it."""
     is_title_by_rule: bool = False

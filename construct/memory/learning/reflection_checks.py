@@ -1,18 +1,16 @@
 """Check what a reflector proposes, as far as code can. No I/O.
 
-A proposal is checked for terms, negation, stance, days, owners and pins, and
-for whether it is shorter (docs/memory.md, "What keeps it correct"). A change that fails a
-check is not made. Whether a line still means the same is for the verifier.
+A proposal is checked for numbers, stance, days, owners and pins, and for whether it is
+shorter (docs/memory.md, "What keeps it correct"). A change that fails a check is not
+made. Whether a line still means the same is for the verifier.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from construct.language.negation import negates
-from construct.language.terms import date_terms, is_german, opening_names, provable_terms
-from construct.language.words import words
-from construct.memory.learning.grounding import quoted_list
+from construct.language.names import shares_a_word
+from construct.language.numbers import unfound_numbers, values_in, values_of_day
 from construct.memory.learning.proposals import ProposedObservation, ReflectionProposal
 from construct.memory.shown.lines import MAX_REPLACED, PRIORITIES, Note, line_tokens
 from construct.store.records import Observation
@@ -124,8 +122,22 @@ def why_not_outdated(
     old: Observation, new: Note, old_said: tuple[str, int], new_said: tuple[str, int]
 ) -> str | None:
     """Return why a note cannot make another outdated, or None if it can."""
+    return why_protected(old, new) or why_not_newer(old, new, old_said, new_said)
+
+
+def why_protected(old: Observation, new: Note) -> str | None:
+    """Return why a worker may not replace a note, whatever a newer one says, or None."""
     if old.is_protected:
         return _PROTECTED
+    if old.priority == Priority.HIGH and not shares_a_word(old.content, new.content):
+        return "it is important, and shares no word with what would replace it"
+    return None
+
+
+def why_not_newer(
+    old: Observation, new: Note, old_said: tuple[str, int], new_said: tuple[str, int]
+) -> str | None:
+    """Return why a note does not come after another as its successor, or None if it does."""
     if new_said <= old_said:
         return "the note that would replace it was not said later"
     if new.observation_date < old.observation_date:
@@ -242,6 +254,7 @@ def _derived(proposed: ProposedObservation, sources: Sequence[Observation]) -> P
     stances = {o.stance for o in sources}
     last = max(o.observation_date for o in sources)
     first = min(o.first_date or o.observation_date for o in sources)
+    dated = next((o for o in sources if o.referenced_date), sources[0])
     return replace(
         proposed,
         sources=tuple(o.id for o in sources),
@@ -249,7 +262,11 @@ def _derived(proposed: ProposedObservation, sources: Sequence[Observation]) -> P
         priority=min((o.priority for o in sources), key=PRIORITIES.index),
         observation_date=last,
         first_date=first if first < last else None,
-        referenced_date=next((o.referenced_date for o in sources if o.referenced_date), None),
+        referenced_date=dated.referenced_date,
+        referenced_time=dated.referenced_time,
+        label=dated.label,
+        recurs=None,  # what comes again, or has a reminder ahead, is in no reflection
+        remind_at=None,
     )
 
 
@@ -260,63 +277,39 @@ def _why_not_line(line: ProposedObservation, sources: Sequence[Observation]) -> 
     stances = {o.stance for o in sources}
     if line.stance not in stances or (len(stances) > 1 and stances & _NOT_MIXED):
         return "its sources have different stances"
-    if len({o.referenced_date for o in sources if o.referenced_date}) > 1:
+    if len({o.when for o in sources if o.when}) > 1:
         return "its sources refer to different days"
-    if unsaid := provable_terms(line.content).difference(*map(_words_of, sources)):
-        return f"its sources do not say {quoted_list(unsaid)}"
-    return _why_terms_lost(line, sources) or _why_denial_changes(line, sources)
+    said = frozenset[str]().union(*map(_values_of, sources))
+    if unsaid := unfound_numbers(line.content, said):
+        return f"its sources do not say {_listed(unsaid)}"
+    return _why_numbers_lost(line, sources)
 
 
-def _why_terms_lost(line: ProposedObservation, sources: Sequence[Observation]) -> str | None:
-    kept = {*words(line.content), *_dates_of(line.referenced_date)}
+def _why_numbers_lost(line: ProposedObservation, sources: Sequence[Observation]) -> str | None:
+    kept = _values_of(line)
     for o in sources:
-        wanted = _kept_terms(o)
-        if o.priority == Priority.HIGH and (missing := wanted - kept):
-            return f"{quoted_list(missing)} of “{_quote(o)}” would be gone"
-        if o.priority == Priority.MEDIUM and wanted and wanted.isdisjoint(kept):
-            return f"every name and number of “{_quote(o)}” would be gone"
-    return None
-
-
-def _why_denial_changes(line: ProposedObservation, sources: Sequence[Observation]) -> str | None:
-    if negates(line.content):
-        if any(negates(o.content) for o in sources):
-            return None
-        return "it denies what its sources do not deny"
-    for o in sources:
-        if o.priority != Priority.LOW and negates(o.content):
-            return f"the denial in “{_quote(o)}” would be gone"
+        if o.priority == Priority.HIGH and (missing := unfound_numbers(o.content, kept)):
+            return f"{_listed(missing)} of “{_quote(o)}” would be gone"
     return None
 
 
 def _why_not_same(retired: Observation, stays: Observation) -> str | None:
     """Return why one note does not say all that another says, or None if it does."""
-    if (retired.stance, retired.referenced_date) != (stays.stance, stays.referenced_date):
+    if (retired.stance, retired.when) != (stays.stance, stays.when):
         return "they differ in stance or in the day they refer to"
-    if missing := _kept_terms(retired) - _words_of(stays):
-        return f"{quoted_list(missing)} would be gone"
-    if negates(retired.content) != negates(stays.content):
-        return "only one of them denies something"
+    if missing := unfound_numbers(retired.content, _values_of(stays)):
+        return f"{_listed(missing)} would be gone"
     return None
 
 
-def _kept_terms(o: Observation) -> frozenset[str]:
-    """Return the terms of a note that must not be lost."""
-    kept = provable_terms(o.content)
-    if o.priority == Priority.HIGH and not is_german(o.content):
-        kept |= opening_names(o.content)
-    return kept
+def _values_of(note: ProposedObservation | Observation) -> frozenset[str]:
+    """Return the values of the numbers of a note and of its days."""
+    days = (note.first_date, note.observation_date, note.referenced_date)
+    return values_in([note.content]).union(*map(values_of_day, days))
 
 
-def _words_of(o: Observation) -> frozenset[str]:
-    """Return the words of a note, and the ways to write its days."""
-    return frozenset(words(o.content)).union(
-        _dates_of(o.first_date), _dates_of(o.observation_date), _dates_of(o.referenced_date)
-    )
-
-
-def _dates_of(when: str | None) -> frozenset[str]:
-    return date_terms(when) if when else frozenset()
+def _listed(numbers: Sequence[str]) -> str:
+    return ", ".join(f"“{number}”" for number in numbers)
 
 
 def _quote(o: Observation) -> str:

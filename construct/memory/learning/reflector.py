@@ -10,6 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 
 from construct import tokens
 from construct.language.fact_match import fact_key
+from construct.language.names import heard_words, unfound_names
 from construct.llm.capable import is_capable
 from construct.llm.types import Model, WorkRequest
 from construct.memory.learning.asking import Account, ask, repeats_itself, sound_part
@@ -181,10 +182,10 @@ async def _ask_for_proposal(
     if not main.is_closed:
         account.problems.append("the answer broke off")
     anchors = {f"O{number}": o.id for number, o in enumerate(observations, 1)}
-    notes = read_notes(main.lines, "O", anchors)
-    if unread := len(main.lines) - len(notes):
-        account.problems.append(f"lines of the answer that could not be read: {unread}")
-    if main.lines and not notes:
+    notes, unread = read_notes(main.lines, "O", anchors)
+    if unread:
+        account.problems.append(f"lines of the answer that could not be read: {len(unread)}")
+    if unread and not notes:
         return None
     same = pairs_in(section_lines(answer, "same"), "=", anchors)
     outdated = pairs_in(section_lines(answer, "outdated"), "by", anchors)
@@ -224,8 +225,16 @@ def _remark(first: Reflection) -> str:
 
 def _group(change: Change, by_id: Mapping[int, Observation]) -> Group:
     assert change.kind != ChangeKind.DROP
-    result = change.line or by_id[change.stays or 0]
-    return Group(change.kind, tuple(by_id[i] for i in change.retired), result)
+    notes = [by_id[i] for i in change.retired]
+    if change.line:
+        return line_group(notes, change.line)
+    return Group(change.kind, tuple(map(plain_line, notes)), plain_line(by_id[change.stays or 0]))
+
+
+def line_group(notes: Sequence[Observation], line: ProposedObservation) -> Group:
+    """Return the group that asks whether a new line may replace notes."""
+    look = unfound_names(line.content, heard_words(o.content for o in notes))
+    return Group(ChangeKind.LINE, tuple(map(plain_line, notes)), plain_line(line), tuple(look))
 
 
 def _described(change: Change, by_id: Mapping[int, Observation]) -> str:

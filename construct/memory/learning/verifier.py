@@ -1,17 +1,18 @@
 """The verifier: a separate call of the worker model that checks proposed changes.
 
-It sees the notes and what is to replace them, but not who proposed it or why
-(docs/memory.md, "What keeps it correct").
+It sees the notes and what is to replace them, or the messages and what is to be noted of
+them, but not who proposed it or why (docs/memory.md, "What keeps it correct").
 """
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 
-from construct.llm.types import Model, WorkRequest
+from construct.llm.types import File, Model, WorkRequest
 from construct.memory.learning.asking import Account, ask, repeats_itself
-from construct.memory.learning.reflection_checks import ChangeKind
-from construct.memory.shown.lines import Note, Section, plain_line, section
+from construct.memory.shown.escaping import inline
+from construct.memory.shown.lines import Section, section
 from construct.prompts import prompt
 from construct.vocabulary import Purpose
 
@@ -19,59 +20,85 @@ _REPLY_TOKENS = 8_192
 _TOKENS_PER_GROUP = 80
 _MAX_REASON_LENGTH = 300
 _ATTEMPTS = 2
+UNANSWERED = "the verifier did not answer"
 # For example "2 no: the date is missing" or "- group 3: yes".
 _CHECK = re.compile(
     r"(?:[-*•] )?(?:group )?(\d{1,4})[.):]? (yes|no)\b[\s,;:.–—-]*(.*)", re.IGNORECASE
 )
 
 
+class GroupKind(StrEnum):
+    """What a group asks, in the words of the request."""
+
+    LINE = "line"
+    SAME = "same"
+    OUTDATED = "outdated"
+    NOTE = "note"
+    FORGET = "forget"
+    TASK = "task"
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A proposal to check: the notes it retires, and the note that replaces them."""
+    """A proposal to check: notes, and the line that replaces them or is made of them."""
 
-    kind: ChangeKind
-    notes: tuple[Note, ...]
-    result: Note
+    kind: str
+    notes: tuple[str, ...]
+    """Lines as the request shows them, without anchors."""
+    result: str
+    look: tuple[str, ...] = ()
+    """Names and numbers of `result` that code could not find in what it rests on."""
 
 
 async def verify(
-    model: Model, groups: Sequence[Group], account: Account
+    model: Model,
+    groups: Sequence[Group],
+    account: Account,
+    messages: str = "",
+    pictures: tuple[File, ...] = (),
 ) -> list[str | None] | None:
     """Return for each group what is wrong with it, or None if nothing is.
 
     A group without an answer counts as wrong. Returns None if no call returned a readable
-    answer.
+    answer. An answer that breaks off counts as far as it goes; the rest is asked for once
+    more. `messages`: what lines of an observer rest on, shown before the groups.
     """
-    if not groups:
-        return []
-    needed = 500 + _TOKENS_PER_GROUP * len(groups)
-    request = WorkRequest(
-        system=prompt("verifier"),
-        user="\n".join(_group_text(number, group) for number, group in enumerate(groups, 1)),
-        max_tokens=min(_REPLY_TOKENS, model.context_window // 3, needed),
-        hopeless=repeats_itself,
-    )
     answers: dict[int, str | None] = {}
     for _ in range(_ATTEMPTS):
-        reply = await ask(model, request, account, Purpose.VERIFIER)
+        waiting = [index for index in range(len(groups)) if index not in answers]
+        if not waiting:
+            break
+        request = _request(model, [groups[index] for index in waiting], messages)
+        reply = await ask(model, replace(request, pictures=pictures), account, Purpose.VERIFIER)
         if reply is None:
             continue
         checks = section(reply.text, "checks")
-        answers = _read_checks(checks, len(groups)) or answers
+        for number, objection in _read_checks(checks, len(waiting)).items():
+            answers[waiting[number - 1]] = objection
         if checks is not None and checks.is_closed and answers:
             break
         account.problems.append("the verifier's answer broke off or could not be read")
-    if not answers:
+    if groups and not answers:
         return None
-    return [
-        answers.get(number, "the verifier did not answer") for number in range(1, len(groups) + 1)
-    ]
+    return [answers.get(index, UNANSWERED) for index in range(len(groups))]
+
+
+def _request(model: Model, groups: Sequence[Group], messages: str) -> WorkRequest:
+    shown = "\n".join(_group_text(number, group) for number, group in enumerate(groups, 1))
+    needed = 500 + _TOKENS_PER_GROUP * len(groups)
+    return WorkRequest(
+        system=prompt("verifier"),
+        user=f"{messages}\n\n{shown}" if messages else shown,
+        max_tokens=min(_REPLY_TOKENS, model.context_window // 3, needed),
+        hopeless=repeats_itself,
+    )
 
 
 def _group_text(number: int, group: Group) -> str:
-    opening = f'<group n="{number}" is="{group.kind}">'
-    result = f"=> {plain_line(group.result)}"
-    return "\n".join([opening, *map(plain_line, group.notes), result, "</group>"])
+    look = ", ".join(inline(word).replace('"', "'") for word in group.look)
+    hint = f' look="{look}"' if look else ""
+    opening = f'<group n="{number}" is="{group.kind}"{hint}>'
+    return "\n".join([opening, *group.notes, f"=> {group.result}", "</group>"])
 
 
 def _read_checks(checks: Section | None, count: int) -> dict[int, str | None]:

@@ -9,9 +9,10 @@ import unicodedata
 from construct.text import printable
 
 TAGS = (
-    "transcript", "known", "wishes", "notes", "group", "memories", "names",
-    "observations", "task", "next", "title", "forget",
-    "reflections", "same", "outdated", "drop", "checks", "entities", "relations", "ambient",
+    "transcript", "known", "wishes", "current", "messages", "notes", "group", "change", "related",
+    "memories", "names", "observations", "values", "task", "next", "title", "forget",
+    "reflections", "same", "outdated", "shelve", "drop", "checks", "doubtful", "entities",
+    "relations", "ambient", "think",
 )  # fmt: skip
 """The names of all tags that our prompts and the workers' answers use."""
 
@@ -28,6 +29,8 @@ _IGNORED_START = re.compile(f"{_IGNORED}*")
 _OPENING = re.compile(r"[\[［(]")
 # `M3`, also as `м 3` with a Cyrillic letter.
 _ANCHOR = re.compile(rf"{_LETTER}{_IGNORED}*{_DIGIT}")
+# `[before]`, which stands in place of an anchor.
+_BEFORE = re.compile(rf"before{_IGNORED}*(?!\w)", re.IGNORECASE)
 # `K12` at the end of a word.
 _BARE_ANCHOR = re.compile(rf"{_LETTER}\d+(?!\w)")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -35,7 +38,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _SOME_IGNORED = _IGNORED + "{0,30}"
 # A line that `escape` puts a backslash before: "[M3]", "K12" or "! 2026-01-15".
 _ESCAPED_LINE = re.compile(
-    rf"[\[［(]{_SOME_IGNORED}{_LETTER}{_SOME_IGNORED}{_DIGIT}"
+    rf"[\[［(]{_SOME_IGNORED}(?:{_LETTER}{_SOME_IGNORED}{_DIGIT}|(?i:before)(?!\w))"
     rf"|{_BARE_ANCHOR.pattern}|[!~-] *{_DATE.pattern}"
 )
 _LIKE_LATIN = str.maketrans("МКОРмкорΜΚΟΡμκορ", "MKOPmkopMKOPmkop")
@@ -71,7 +74,7 @@ def _escape_line(line: str) -> str:
     end = start.end() if start else 0
     opening = _OPENING.search(line, 0, end)
     seen = _as_seen(line[end : end + _ANCHOR_CHARACTERS])
-    if opening and (_ANCHOR.match(line, end) or _ANCHOR.match(seen)):
+    if opening and (_ANCHOR.match(line, end) or _ANCHOR.match(seen) or _BEFORE.match(seen)):
         position = opening.start()
     elif _BARE_ANCHOR.match(line, end) or _BARE_ANCHOR.match(seen):
         position = end

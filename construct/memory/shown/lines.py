@@ -12,8 +12,16 @@ from typing import Any, TypeVar
 
 from construct import tokens
 from construct.language.periods import is_when
+from construct.language.written_days import contradicts
+from construct.memory.shown.date_marks import (
+    When,
+    read_label,
+    read_moment,
+    read_when,
+    says_no_more,
+)
 from construct.memory.shown.escaping import TAGS, inline, unescape
-from construct.store.records import Observation
+from construct.store.records import Observation, written_when
 from construct.store.shown import ShownLine
 from construct.text import one_line, storable
 from construct.vocabulary import Priority, Stance
@@ -22,9 +30,11 @@ PRIORITIES = tuple(Priority)
 STANCES = tuple(Stance)
 """In order of precedence: if a line has several, the one latest in this tuple counts."""
 SIGNS: Mapping[str, str] = {Priority.HIGH: "!", Priority.MEDIUM: "-", Priority.LOW: "~"}
+UNSURE = "unsure"
+"""The mark of a doubtful note. Only code writes it; in an answer it means nothing."""
 MAX_REPLACED = 3
 """The most notes that one line can make outdated."""
-_ANCHOR_TOKENS = 2
+ANCHOR_TOKENS = 2
 """Tokens of an anchor such as K12."""
 
 _PRIORITY_OF = {sign: priority for priority, sign in SIGNS.items()}
@@ -33,6 +43,10 @@ _HEAD = re.compile(
     r"(?:[-*•–+] |\d+[.)] )?([!~-]) ?\[?(\d{4}-\d\d-\d\d)(?: to (\d{4}-\d\d-\d\d))?\]? (.*)"
 )
 _SEPARATOR = re.compile(r" \|(?= )")
+# "…", "N/A", "User: none"
+_NO_WORDS = re.compile(
+    r"(?:\W|_)*(?:user\b\W*)?(?:n/?a|none|nothing|null)?(?:\W|_)*", re.IGNORECASE
+)
 # "O12 = O5" or "O5 by O12"
 _PAIR = re.compile(r"[-*•–+]? ?\[?([A-Z]\d+)\]? ?(=|by) ?\[?([A-Z]\d+)\]?\.?", re.IGNORECASE)
 
@@ -48,11 +62,19 @@ class NoteFields:
     referenced_date: str | None
     first_date: str | None = field(default=None, kw_only=True)
     """The first day of a reflection's sources, if it differs from `observation_date`."""
+    referenced_time: str | None = field(default=None, kw_only=True)
+    """`HH:MM`, by the clock on the wall."""
+    recurs: str | None = field(default=None, kw_only=True)
+    """How often it comes again, from `referenced_date` on: a value of `Recurrence`."""
+    label: str | None = field(default=None, kw_only=True)
+    """A few words for a calendar."""
+    remind_at: str | None = field(default=None, kw_only=True)
+    """`YYYY-MM-DD HH:MM`, by the clock on the wall."""
 
 
 Note = NoteFields | Observation | ShownLine
 """An observation that can be written as a line: proposed, stored or parsed."""
-N = TypeVar("N", bound=Note)
+N = TypeVar("N", bound=NoteFields | Observation)
 
 
 def shown_line(note: Note) -> str:
@@ -68,12 +90,12 @@ def readable_line(note: Note) -> str:
     return unescape(shown_line(note))
 
 
-def plain_line(note: Note) -> str:
-    """Return the line without an anchor: `! 2026-01-15 User sees a dentist`."""
-    return f"{SIGNS[note.priority]} {_days(note)} {_fact_and_marks(note)}"
+def plain_line(note: NoteFields | Observation) -> str:
+    """Return the line without an anchor: `! 2026-01-15 User sees a dentist | as Dentist`."""
+    return f"{SIGNS[note.priority]} {_days(note)} {_fact_and_marks(note)}{_label_mark(note)}"
 
 
-def anchored_lines(letter: str, notes: Iterable[Note]) -> list[str]:
+def anchored_lines(letter: str, notes: Iterable[NoteFields | Observation]) -> list[str]:
     """Return lines with anchors, as workers see them: `K1 ! 2026-01-15 User …`."""
     return [f"{letter}{number} {plain_line(note)}" for number, note in enumerate(notes, 1)]
 
@@ -86,7 +108,7 @@ def fitting(notes: Sequence[N], limit: int) -> list[N]:
     chosen = []
     tokens_left = limit
     for note in notes:
-        note_tokens = tokens.count(plain_line(note)) + _ANCHOR_TOKENS
+        note_tokens = tokens.count(plain_line(note)) + ANCHOR_TOKENS
         if note_tokens <= tokens_left:
             chosen.append(note)
             tokens_left -= note_tokens
@@ -108,9 +130,16 @@ def _fact_and_marks(note: Note) -> str:
     parts = [_SEPARATOR.sub(" /", f" {inline(note.content)} ").strip()]
     if note.stance != Stance.STATED:
         parts.append(note.stance)
-    if note.referenced_date:
-        parts.append(f"for {note.referenced_date}")
+    if when := written_when(note.referenced_date, note.referenced_time, note.recurs):
+        parts.append(f"for {when}")
+    if note.remind_at:
+        parts.append(f"remind {note.remind_at}")
     return " | ".join(parts)
+
+
+def _label_mark(note: NoteFields | Observation) -> str:
+    label = _SEPARATOR.sub(" /", inline(note.label or ""))
+    return f" | as {label}" if label else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,19 +207,35 @@ class ReadNote(NoteFields):
     anchors: tuple[str, ...]
     replaces: tuple[str, ...]
     """Anchors of the notes that it makes outdated."""
+    faults: tuple[str, ...] = ()
+    """Why it should be asked for once more; the note is what stays if it does not change."""
 
 
 def read_notes(
     lines: Sequence[str], letter: str, sent: Collection[str], known: Collection[str] = ()
-) -> list[ReadNote]:
-    """Return the notes in an answer's lines.
+) -> tuple[list[ReadNote], list[str]]:
+    """Return the notes in an answer's lines, and the lines that are none.
 
-    Lines that cannot be read, or name no anchor that was sent, are left out. `letter`: the
-    letter of the anchors in `sent`, such as M. `known`: the K anchors that `replaces` may
-    name.
+    A line that names no anchor that was sent is none. A line without a word of its own,
+    such as "N/A", is left out of both. `letter`: the letter of the anchors in `sent`, such
+    as M. `known`: the K anchors that `replaces` may name.
     """
-    notes = (_read_note(line, letter, sent, known) for line in lines)
-    return [note for note in notes if note is not None]
+    notes: list[ReadNote] = []
+    unread: list[str] = []
+    for line in lines:
+        note = _read_note(line, letter, sent, known)
+        if note is None:
+            unread.append(line)
+        elif _NO_WORDS.fullmatch(note.content) is None:
+            notes.append(note)
+    return notes, unread
+
+
+def anchored_line(note: ReadNote) -> str:
+    """Return a note as it was written, with the anchors it names."""
+    head = f"{SIGNS[note.priority]} {_days(note)} {' '.join(note.anchors)}"
+    replaces = [f"replaces {' '.join(note.replaces)}"] * bool(note.replaces)
+    return " | ".join([f"{head} {_fact_and_marks(note)}{_label_mark(note)}", *replaces])
 
 
 def anchors_in(lines: Iterable[str], sent: Collection[str]) -> list[str]:
@@ -219,34 +264,63 @@ def _read_note(
     named_anchors, rest = _leading_anchors(head[4], letter)
     anchors = tuple(dict.fromkeys(anchor for anchor in named_anchors if anchor in sent))
     first, *others = (part.strip() for part in _SEPARATOR.split(f" {rest} "))
-    fact_parts = [first]
-    replaces: list[str] = []
-    stance: str = Stance.STATED
-    referenced_date: str | None = None
-    for part in others:
-        mark = part.lower()
-        if mark in STANCES:
-            stance = max(stance, mark, key=STANCES.index)
-        elif mark.split(" ")[0] == "replaces":
-            replaces += anchors_in([part], known)
-        elif mark.startswith("for ") and any(c.isdigit() for c in mark):
-            when = mark.removeprefix("for ")
-            if referenced_date is None and is_when(when):
-                referenced_date = when
-        elif part:
-            fact_parts.append(part)
-    content = one_line(storable(unescape(" / ".join(fact_parts))))
+    marks = _read_marks(others, known)
+    content = one_line(storable(unescape(" / ".join([first, *marks.others]))))
     if not content or not anchors:
         return None
+    observation_date, when, label = head[3] or head[2], marks.when, marks.label
+    faults = [f"“{part}” is not a mark" for part in marks.others]
+    if when and contradicts(content, when.day, observation_date):
+        faults.append(f"it names another day than “for {when.day}”")
+        when = None
     return ReadNote(
         content=content,
         priority=_PRIORITY_OF[head[1]],
-        stance=stance,
-        observation_date=head[3] or head[2],
-        referenced_date=referenced_date,
+        stance=marks.stance,
+        observation_date=observation_date,
+        referenced_date=when.day if when else None,
+        referenced_time=when.time if when else None,
+        recurs=when.recurs if when else None,
+        label=label if label and says_no_more(label, content) else None,
+        remind_at=marks.remind_at,
         anchors=anchors,
-        replaces=tuple(dict.fromkeys(replaces))[:MAX_REPLACED],
+        replaces=tuple(dict.fromkeys(marks.replaces))[:MAX_REPLACED],
+        faults=tuple(faults),
     )
+
+
+@dataclass(slots=True)
+class _Marks:
+    """What the pieces of a line after its fact say."""
+
+    stance: str = Stance.STATED
+    when: When | None = None
+    label: str | None = None
+    remind_at: str | None = None
+    replaces: list[str] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)
+    """Pieces that are no marks: they go back into the fact, which is no longer certain."""
+
+
+def _read_marks(pieces: Iterable[str], known: Collection[str]) -> _Marks:
+    marks = _Marks()
+    for piece in pieces:
+        mark = piece.lower()
+        if mark in STANCES:
+            marks.stance = max(marks.stance, mark, key=STANCES.index)
+        elif mark.split(" ")[0] == "replaces":
+            marks.replaces += anchors_in([piece], known)
+        elif mark.startswith("for ") and any(c.isdigit() for c in mark):
+            marks.when = marks.when or read_when(mark.removeprefix("for "))
+        elif mark.startswith("as "):
+            marks.label = marks.label or read_label(piece[len("as ") :])
+        elif mark.startswith("remind ") and any(c.isdigit() for c in mark):
+            marks.remind_at = marks.remind_at or read_moment(mark.removeprefix("remind "))
+        elif piece and mark != UNSURE:
+            marks.others.append(piece)
+    if marks.others:
+        marks.stance = max(marks.stance, Stance.INFERRED, key=STANCES.index)
+    return marks
 
 
 def _leading_anchors(text: str, letter: str) -> tuple[list[str], str]:

@@ -18,16 +18,15 @@ LONG_PAUSE = timedelta(hours=6)
 """Pauses of at least this length are mentioned between messages."""
 
 
-def transcript(messages: Sequence[Message], clock: Clock) -> tuple[str, dict[str, int]]:
-    """Return the `<transcript>` of messages, and the message id that each anchor means."""
-    anchors: dict[str, int] = {}
-    parts = []
-    for number, message in enumerate(messages, 1):
-        anchor = f"M{number}"
-        anchors[anchor] = message.id
-        when = clock.local(from_text(message.created_at)).strftime("%Y-%m-%d %H:%M")
-        parts.append(f"[{anchor}] {when} {message.role}:\n{escape(message.content)}")
-    return "<transcript>\n" + "\n".join(parts) + "\n</transcript>", anchors
+def anchored(messages: Sequence[Message]) -> dict[str, Message]:
+    """Return messages by their anchors, M1 and so on."""
+    return {f"M{number}": message for number, message in enumerate(messages, 1)}
+
+
+def headed(head: str, message: Message, clock: Clock) -> str:
+    """Return a message as a worker sees it: its anchor, time and role, then the words."""
+    when = clock.local(from_text(message.created_at)).strftime("%Y-%m-%d %H:%M")
+    return f"[{head}] {when} {message.role}:\n{escape(message.content)}"
 
 
 def pause_words(before: Message, after: Message) -> str | None:

@@ -69,7 +69,7 @@ def _remembered(db: sqlite3.Connection) -> Iterator[str]:
         yield f"\n## {day}\n\n"
         for o in of_day:
             notes = [o.stance] if o.stance != Stance.STATED else []
-            notes += [f"for {o.referenced_date}"] if o.referenced_date else []
+            notes += [f"for {o.when}"] if o.when else []
             notes += ["pinned"] if o.pinned else []
             notes += ["kept on request"] if o.kept else []
             notes += [_inline(o.category)] if o.category else []

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from construct.chat.plain import PlainOutput
+from construct.clock import Clock
 from construct.config import Settings
 from tests.chat.commands.plainly import shown, talking
 from tests.chat.conftest import seated, stored
@@ -43,7 +44,7 @@ def planned(settings: Settings) -> Settings:
         life.observe(here, fact)
     life.compact(here)
     life.db.close()
-    return replace(settings, db=life.path)
+    return replace(settings, db=life.path, clock=Clock(life.now, life.clock.zone))
 
 
 @pytest.mark.parametrize(

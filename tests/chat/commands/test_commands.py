@@ -32,7 +32,7 @@ CONTRACT = (
     "/retry /copy /quit"
 )
 
-ADDED = ("/doctor", "/history", "/import", "/report", "/timeline")
+ADDED = ("/doctor", "/history", "/import", "/remind", "/report", "/timeline")
 
 SHOWN = {
     "/help": "/memory",
@@ -41,6 +41,8 @@ SHOWN = {
     "/help forget": "For example: /forget",
     "/help keys": "Ctrl-R",
     "/agenda": "Nothing on the agenda",
+    "/remind": "No reminders",
+    "/remind 2099-03-05 9am call Rosa": "Will remind you in 7",
     "/memory": "Rosa",
     "/memory rosa": "My sister Rosa",
     "/memory zebra": "No matches: “zebra”. /recall searches everything",
@@ -163,7 +165,8 @@ async def test_shows_what_it_says(
      "/undo 5", "/help zebra", "/memory since 2026-3", "/timeline 3", "/forget --yes", "/pin off",
      "/conversations maybe", "/conversations delete", "/conversations delete 1",
      "/conversations delete 99 --yes", "/history x", "/history 0", "/editor", "/copy", "/detach",
-     "/drop", "/remember", "/graph", "/graph Zebra", "/nothing", "/export ~nobody-here/x.jsonl",
+     "/drop", "/remember", "/remind Rosa", "/remind tomorrow", "/remind 2020-03-05 9:30 Rosa",
+     "/remind in 5 minutes …", "/graph", "/graph Zebra", "/nothing", "/export ~nobody-here/x.jsonl",
      "/import ~nobody-here/x.jsonl", "/report ~nobody-here/x.html", f"/export /tmp/{'x' * 300}",
      f"/import /tmp/{'x' * 300}"],
 )  # fmt: skip

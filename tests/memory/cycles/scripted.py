@@ -16,6 +16,7 @@ from tests.support.fake_worker import (
     read_lines,
     read_transcript,
     reflector_answer,
+    verifier,
 )
 from tests.support.talks import Talk
 
@@ -116,6 +117,22 @@ def sent(api: FakeApi, purpose: Purpose) -> str:
     """
     body = api.of(purpose)[-1].body
     return json.dumps(body, ensure_ascii=False) if purpose == "chat" else last_user_text(body)
+
+
+def reflection_checks(api: FakeApi) -> list[Json]:
+    """Return the verifier's requests that are about a reflection, not about messages."""
+    requests = [request.body for request in api.of("verifier")]
+    return [body for body in requests if not last_user_text(body).startswith("<messages>")]
+
+
+def checks_reflections(answer: Answerer) -> Answerer:
+    """Return a verifier that nods at an observer's lines, and answers for reflections."""
+
+    def verify(body: Json) -> Any:
+        is_observed = last_user_text(body).startswith("<messages>")
+        return verifier(body) if is_observed else answer(body)
+
+    return verify
 
 
 def condenses(

@@ -11,12 +11,14 @@ from construct.store import observations as rows
 from construct.store import questions
 from construct.store.database import open_database
 from tests.memory.cycles.scripted import (
+    checks_reflections,
     condenses,
     learn,
     notes,
     observes,
     observes_only,
     query,
+    reflection_checks,
     sent,
     states,
     take_back,
@@ -29,12 +31,12 @@ from tests.support.talks import Talk, talking
 
 ANA, RITA = (
     "User has a sister called Ana who is a nurse",
-    "User has a sister called Rita who is a lawyer",
+    "User has a sister called Rita who is a lawyer, 34 years old",
 )
-SISTERS = "User has two sisters: Ana (nurse), Rita (lawyer)"
+SISTERS = "User has two sisters: Ana (nurse), Rita (lawyer, 34)"
 TEA, LAMP = "User likes a cup of green tea in the morning", "User bought a lamp for the desk"
 SAID = (
-    "My sister Ana is a nurse, my sister Rita is a lawyer. "
+    "My sister Ana is a nurse, my sister Rita is a lawyer of 34. "
     "I like green tea in the morning. I bought a lamp."
 )
 NOTED = (writes(ANA), writes(RITA), writes(TEA, priority="medium"), writes(LAMP, priority="low"))
@@ -74,8 +76,9 @@ async def test_what_is_proven_and_confirmed_is_committed(tmp_path: Path, api: Fa
     async with talking(tmp_path, api) as t:
         await learn(t, api, SAID, *NOTED)
         assert await active(t) == {SISTERS, TEA}
-        assert (len(api.of("reflector")), len(api.of("verifier"))) == (1, 1)
-        (group,) = read_groups(api.of("verifier")[0].body)
+        (checked,) = reflection_checks(api)
+        (group,) = read_groups(checked)
+        assert len(api.of("reflector")) == 1
         assert (group.kind, [n.text for n in group.notes]) == ("line", [ANA, RITA])
         await take_back(t)
         assert await active(t) == {ANA, RITA, TEA, LAMP}
@@ -94,9 +97,9 @@ async def test_what_is_refused_goes_back_once(tmp_path: Path, api: FakeApi) -> N
         condenses(lost, ("User likes green tea", ("tea",)), drop=["lamp"]),
         condenses(JOINED),
     )
-    api.enqueue(
-        "verifier",
-        lambda body: verifier_answer({1: "missing: in the morning"}, len(read_groups(body))),
+    answers = iter([{1: "missing: in the morning"}, {}])
+    api.verifier = checks_reflections(
+        lambda body: verifier_answer(next(answers), len(read_groups(body)))
     )
     async with talking(tmp_path, api) as t:
         await learn(t, api, SAID, *NOTED)
@@ -104,11 +107,12 @@ async def test_what_is_refused_goes_back_once(tmp_path: Path, api: FakeApi) -> N
         first, second = [r.body for r in api.of("reflector")]
         assert read_lines(first) == read_lines(second)
         remark = last_user_text(second).split("</notes>")[1]
-        assert "“ana”, “rita” of" in remark or "“ana” of" in remark
+        assert "“34” of" in remark
         assert "missing: in the morning" in remark
         assert "do not repeat it" in remark
         groups = [
-            [(g.number, g.result.text) for g in read_groups(r.body)] for r in api.of("verifier")
+            [(g.number, g.result.text) for g in read_groups(body)]
+            for body in reflection_checks(api)
         ]
         assert groups == [[(1, "User likes green tea")], [(1, SISTERS)]]
         assert "User likes green tea" in await notes(t, "reflector")
@@ -118,14 +122,14 @@ async def test_what_is_refused_goes_back_once(tmp_path: Path, api: FakeApi) -> N
 async def test_what_is_refused_twice_stays_as_it_was(tmp_path: Path, api: FakeApi) -> None:
     """And the reason is in the cycle's notes."""
     api.reflector = condenses(JOINED)
-    api.verifier = adversarial.always_no
+    api.verifier = checks_reflections(adversarial.always_no)
     async with talking(tmp_path, api) as t:
         await learn(t, api, SAID, *NOTED)
         assert await active(t) == {ANA, RITA, TEA, LAMP}
         assert f"{SISTERS} (it says something else); kept: “{ANA}”, “{RITA}”" in await notes(
             t, "reflector"
         )
-    assert (len(api.of("reflector")), len(api.of("verifier"))) == (2, 2)
+    assert (len(api.of("reflector")), len(reflection_checks(api))) == (2, 2)
 
 
 async def test_groups_are_numbered_from_one_in_one_call(tmp_path: Path, api: FakeApi) -> None:
@@ -143,8 +147,8 @@ async def test_groups_are_numbered_from_one_in_one_call(tmp_path: Path, api: Fak
         noted = (*NOTED, writes("User likes some tea"), writes(shop))
         await learn(t, api, f"{SAID} I work in a shop.", *noted)
         assert await active(t) == {SISTERS, "User likes some tea", shop}
-    (request,) = api.of("verifier")
-    assert [(g.number, g.kind) for g in read_groups(request.body)] == [
+    (body,) = reflection_checks(api)
+    assert [(g.number, g.kind) for g in read_groups(body)] == [
         (1, "line"),
         (2, "same"),
         (3, "outdated"),
@@ -156,13 +160,15 @@ async def test_without_a_verifier_nothing_is_committed(
     tmp_path: Path, api: FakeApi, fault: faults.Fault
 ) -> None:
     """Not even what needed no check; once it answers again the same is done."""
-    api.reflector = condenses(JOINED, drop=["lamp"])
-    api.fail("verifier", fault, times=2)
     async with talking(tmp_path, api) as t:
         await learn(t, api, SAID, *NOTED)
+        api.reflector = condenses(JOINED, drop=["lamp"])
+        api.fail("verifier", fault, times=2)
+        await t.companion.worker.run_now(t.id)
         assert await active(t) == {ANA, RITA, TEA, LAMP}
-        assert await query(t, "SELECT status FROM cycles WHERE kind = 'reflector'") == [("failed",)]
-        assert len(api.of("verifier")) == 2
+        last = "SELECT status FROM cycles WHERE kind = 'reflector' ORDER BY id DESC LIMIT 1"
+        assert await query(t, last) == [("failed",)]
+        assert len(reflection_checks(api)) == 2
         await t.companion.worker.run_now(t.id)
         assert await active(t) == {SISTERS, TEA}
 

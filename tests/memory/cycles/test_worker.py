@@ -67,6 +67,7 @@ async def observed_once(t: Talk) -> None:
     assert not await store.call(cycles.running)
 
 
+@pytest.mark.both_protocols
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
 async def test_an_observer_that_fails_loses_nothing(
     tmp_path: Path, api: FakeApi, fault: faults.Fault
@@ -199,6 +200,7 @@ async def test_pending_becomes_committed_when_the_window_is_full(
         }
 
 
+@pytest.mark.both_protocols
 async def test_a_huge_message_is_observed_too(tmp_path: Path, api: FakeApi) -> None:
     """One message larger than a batch is read in parts, in one cycle."""
     words = " ".join(f"Word{i} is number {i}." for i in range(6000))
@@ -287,6 +289,7 @@ async def test_cancelled_work_is_abandoned_and_due_again(tmp_path: Path, api: Fa
         await observed_once(t)
 
 
+@pytest.mark.both_protocols
 async def test_the_calls_of_cancelled_work_are_booked_all_the_same(
     tmp_path: Path, api: FakeApi
 ) -> None:
@@ -302,6 +305,7 @@ async def test_the_calls_of_cancelled_work_are_booked_all_the_same(
         ]
 
 
+@pytest.mark.both_protocols
 async def test_an_answer_that_was_cut_short_is_booked(tmp_path: Path, api: FakeApi) -> None:
     """The tokens that the server has counted by then are paid for."""
     api.enqueue("observer", Reply("! a\n" * 200, chunk_delay=0.05))
@@ -342,9 +346,9 @@ async def test_work_cancelled_while_it_is_stored_is_booked_once(
 
     def answers(body: Json) -> Answer:
         held.execute("BEGIN IMMEDIATE")  # the cycle cannot end before this does
-        return fake_worker.observer(body)
+        return fake_worker.verifier(body)
 
-    api.enqueue("observer", answers)
+    api.enqueue("verifier", answers)
     async with talking(tmp_path, api, **LOW) as t:
         held = sqlite3.connect(
             t.companion.settings.db, isolation_level=None, check_same_thread=False
@@ -352,7 +356,7 @@ async def test_work_cancelled_while_it_is_stored_is_booked_once(
         for text in facts(8):
             await t.say(text)
         work = asyncio.create_task(t.companion.worker.run_due(t.id))
-        await asyncio.to_thread(api.wait_for, 1, "observer")
+        await asyncio.to_thread(api.wait_for, 1, "verifier")
         await asyncio.sleep(0.5)
         work.cancel()
         await asyncio.sleep(0.1)
@@ -361,7 +365,7 @@ async def test_work_cancelled_while_it_is_stored_is_booked_once(
             await work
         booked = """SELECT c.status, count(*)
                     FROM cycles AS c JOIN usage AS u ON u.cycle_id = c.id GROUP BY c.id"""
-        assert held.execute(booked).fetchall() == [("succeeded", 1)]
+        assert held.execute(booked).fetchall() == [("succeeded", 2)]
         held.close()
 
 
@@ -400,6 +404,7 @@ async def test_a_title_by_rule_does_for_a_talk_without_one(tmp_path: Path, api: 
         assert before.title == after.title == "My sister Rosa lives in Porto."
 
 
+@pytest.mark.both_protocols
 async def test_every_worker_call_is_booked_by_purpose(tmp_path: Path, api: FakeApi) -> None:
     """The usage table has a row for each call, with the cycle that made it."""
     async with talking(tmp_path, api, **LOW) as t:
@@ -544,7 +549,7 @@ def low_facts(count: int) -> list[str]:
     """Return messages with facts of medium priority: no digit, nothing important."""
     names = ["Ana", "Bruno", "Clara", "Diogo", "Eva", "Filipe", "Gil", "Hugo", "Ines", "Joana"]
     return [
-        f"My friend {names[i % 10]} from {names[(i * 3 + 1) % 10]}ville likes long walks "
+        f"My friend {names[i % 10]} from {names[(i * 3 + i // 10 + 1) % 10]}ville likes long walks "
         "by the sea, and tells stories."
         for i in range(count)
     ]

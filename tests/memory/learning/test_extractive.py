@@ -68,6 +68,31 @@ def test_kept(row: str) -> None:
     ]
 
 
+DATED = """
+I see the dentist tomorrow at 10 | 2026-03-05 | 10:00 | -
+Dentist tomorrow at 10 | 2026-03-05 | 10:00 | -
+I have to be at the office today at 18:30 | 2026-03-04 | 18:30 | -
+I fly to Oslo on Friday. | 2026-03-06 | - | -
+My sister Zoe's birthday is on May 5th | 2026-05-05 | - | yearly
+My son Rui was born on 5 May 1990 | 1990-05-05 | - | yearly
+My birthday was on March 1st | 2026-03-01 | - | yearly
+My birthday party is on Saturday at 20:00 | 2026-03-07 | 20:00 | -
+I have choir every Tuesday at 19:00 | 2026-03-10 | 19:00 | weekly
+I have choir every Wednesday at 19:00 | 2026-03-04 | 19:00 | weekly
+I eat fish with Ana every Friday | - | - | -
+I met Rui yesterday at 9:30 | - | - | -
+"""
+
+
+@pytest.mark.parametrize("row", DATED.strip().splitlines())
+def test_times_and_repetitions(row: str) -> None:
+    """A day ahead has its time; birthdays and what has a time each week come again."""
+    content, *expected = (part.strip() for part in row.split("|"))
+    (found,) = observations(content)
+    dated = (found.referenced_date, found.referenced_time, found.recurs)
+    assert [str(part or "-") for part in dated] == expected
+
+
 @pytest.mark.parametrize(
     "content",
     [

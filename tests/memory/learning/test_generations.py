@@ -15,7 +15,7 @@ VERIFIERS: dict[str, Verifier] = {
 
 @pytest.mark.parametrize("verifier", VERIFIERS)
 def test_no_generation_loses_or_invents(verifier: str) -> None:
-    """No term of a high note is lost, and nothing is invented.
+    """No number of a high note is lost, and none is invented.
 
     No stance gets firmer and no day moves.
     """

@@ -70,16 +70,8 @@ def test_an_honest_line_passes_with_what_follows_from_its_sources() -> None:
 @pytest.mark.parametrize(
     ("content", "notes", "reason"),
     [
-        ("User has two sisters, Ana and Rita", (ANA, RITA), "would be gone"),
-        (
-            "User's sisters: Ana (nurse, Porto), Rita (lawyer, 34), Zoe",
-            (ANA, RITA),
-            "do not say “zoe”",
-        ),
+        ("User has two sisters, Ana and Rita", (ANA, RITA), "“34” of"),
         ("User's sisters: Ana (nurse, Porto), Rita (lawyer, 35)", (ANA, RITA), "do not say “35”"),
-        ("User is in a society and likes tea", (CLUB, TEA), "every name and number"),
-        ("User eats nuts", (NO_NUTS, TEA), "denial"),
-        ("User does not like tea, joined Lisboa club 2019", (TEA, CLUB), "denies"),
         ("Ana, nurse in Porto", (ANA._replace(pinned=1), TEA), "pinned"),
         ("Ana, nurse in Porto", (ANA._replace(origin="user"), TEA), "the user's own"),
         ("User flies", (IN_MAY, SUN._replace(referenced_date="2026-06")), "different days"),
@@ -94,7 +86,7 @@ def test_an_honest_line_passes_with_what_follows_from_its_sources() -> None:
 def test_what_code_can_refute_is_refused(
     content: str, notes: tuple[Observation, ...], reason: str
 ) -> None:
-    """Terms lost or invented, denial turned, owners and pins, stances and days."""
+    """Numbers lost or invented, owners and pins, stances and days."""
     found = joined(content, *notes)
     assert not found.changes
     assert reason in found.refused[0].reason
@@ -107,6 +99,8 @@ def test_what_code_can_refute_is_refused(
         ("User likes tea; sunny", (TEA, SUN)),
         ("User asked about tea", (TEA._replace(stance="asked"), SUN._replace(stance="asked"))),
         ("O Tiago mora no Porto, não come peixe", TIAGO),
+        ("User eats nuts", (NO_NUTS, TEA)),
+        ("User's sister Zoe likes tea", (SUN, TEA)),
     ],
 )  # fmt: skip
 def test_what_code_cannot_refute_is_left_to_the_verifier(
@@ -114,7 +108,7 @@ def test_what_code_cannot_refute_is_left_to_the_verifier(
 ) -> None:
     """A note's own date counts as said; low notes may vanish.
 
-    No language is read as English.
+    Names and denial are for the verifier, in every language.
     """
     found = joined(content, *notes, stance=notes[0].stance)
     assert not found.refused
@@ -123,7 +117,7 @@ def test_what_code_cannot_refute_is_left_to_the_verifier(
 def test_same_keeps_the_weightier_note() -> None:
     """What stays is the user's own, then the one of higher priority, then the later.
 
-    All terms must be in it.
+    All numbers must be in it.
     """
     first = observation(1, "User likes tea")
     later = observation(2, "User likes tea a lot")
@@ -133,23 +127,14 @@ def test_same_keeps_the_weightier_note() -> None:
         for pair in ((a.id, b.id), (b.id, a.id)):
             (change,) = judge([a, b], same=(pair,)).changes
             assert (change.stays, change.kind) == (stays, "same")
-    named = observation(1, "User likes tea from Gorreana")
-    assert "“gorreana” would be gone" in judge([named, later], same=((1, 2),)).refused[0].reason
+    counted = observation(1, "User drinks 7 cups of tea")
+    assert "“7” would be gone" in judge([counted, later], same=((1, 2),)).refused[0].reason
     assert judge([first, later._replace(referenced_date="2026-05")], same=((1, 2),)).refused
     assert judge([first, later._replace(stance="asked")], same=((1, 2),)).refused
 
 
 LISBON = observation(1, "User lives in Lisbon", priority="high", day="2026-03-01")
 PORTO = observation(2, "User lives in Porto", priority="medium", day="2026-03-02")
-
-
-def test_a_name_that_begins_a_high_note_stays() -> None:
-    """In a medium note a capital at the beginning proves no name."""
-    notes = [observation(1, "Zoe likes green tea"), observation(2, "Zoe likes tea at noon")]
-    line = proposed("User's friend likes tea", (1, 2))
-    assert not judge(notes, observations=(line,)).refused
-    high = [note._replace(priority="high") for note in notes]
-    assert "“zoe”" in judge(high, observations=(line,)).refused[0].reason
 
 
 def test_what_an_observer_may_not_replace() -> None:
@@ -181,6 +166,8 @@ def test_outdated_needs_what_was_said_later() -> None:
     [
         (LISBON._replace(pinned=1), PORTO, "pinned"),
         (LISBON._replace(origin="user"), PORTO, "the user's own"),
+        (LISBON, PORTO._replace(content="User drives a Skoda"), "shares no word"),
+        (LISBON._replace(content="User住在里斯本"), PORTO._replace(content="User开车"), "no word"),
         (LISBON, PORTO._replace(stance="planned"), "stance"),
         (LISBON, PORTO._replace(observation_date="2026-02-01"), "earlier date"),
     ],
@@ -250,15 +237,6 @@ def test_a_line_for_one_note_must_be_shorter() -> None:
         ),
     )
     assert found == Reflection()
-
-
-def test_a_denial_of_medium_priority_stays_a_denial() -> None:
-    """Only what is low may lose it."""
-    denied = observation(20, "User does not eat pork, says Ana")._replace(priority="medium")
-    fish = observation(21, "User eats fish with Ana on Fridays")._replace(priority="medium")
-    line = proposed("User eats pork and fish with Ana", [20, 21])
-    assert not judge([denied, fish], observations=(line,)).changes
-    assert judge([denied._replace(priority="low"), fish], observations=(line,)).changes
 
 
 def test_what_stands_for_another_since_the_first_answer_is_joined_no_more() -> None:

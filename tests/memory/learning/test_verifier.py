@@ -6,13 +6,13 @@ import pytest
 
 from construct.llm.types import WorkReply, WorkRequest
 from construct.memory.learning.asking import Account
-from construct.memory.learning.reflection_checks import ChangeKind
-from construct.memory.learning.verifier import Group, verify
+from construct.memory.learning.reflector import line_group
+from construct.memory.learning.verifier import verify
 from construct.tokens import Usage
 from tests.memory.making import observation, proposed
 
 OLD = observation(1, "User has a dog called Ana")
-GROUPS = [Group(ChangeKind.LINE, (OLD,), proposed("User has a dog", [1])) for _ in range(2)]
+GROUPS = [line_group([OLD], proposed("User has a dog", [1])) for _ in range(2)]
 
 
 class Scripted:
@@ -40,8 +40,8 @@ def checks(lines: str) -> str:
         ([checks("1 yes\n2 no: the name")], [True, False]),
         ([checks("1 yes, but the name is wrong\n2 Yes.")], [False, True]),
         ([checks("1 yes\n1 no: on second thoughts\n2 yes")], [False, True]),
-        (["<checks>\n1 yes\n2 ye", checks("1 yes\n2 yes")], [True, True]),
-        (["<checks>\n1 yes\n2 ye", "<checks>\n1 yes\n2 y"], [True, False]),
+        (["<checks>\n1 yes\n2 ye", checks("1 yes")], [True, True]),
+        (["<checks>\n1 yes\n2 ye", "<checks>\n1 y"], [True, False]),
         ([checks("1" * 5000 + " yes\n2 yes")], [False, True]),
     ],
     ids=[
@@ -54,9 +54,9 @@ def checks(lines: str) -> str:
     ],
 )
 async def test_only_a_plain_yes_holds(answers: list[str], holds: list[bool]) -> None:
-    """An answer that breaks off is asked for once more.
+    """Of an answer that breaks off, the whole lines count.
 
-    Of the last its whole lines count.
+    The rest is asked for once more.
     """
     model: Any = Scripted(*answers)
     found = await verify(model, GROUPS, Account("reflector"))

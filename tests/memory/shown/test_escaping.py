@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from construct.clock import Clock
 from construct.memory.shown.escaping import TAGS, escape, inline, unescape
 from construct.memory.shown.lines import anchored_lines
-from construct.memory.shown.transcript import transcript
 from construct.text import printable
-from tests.memory.making import message, observation
+from tests.memory.making import message, observation, transcript
 
 CLOCK = Clock(zone=ZoneInfo("Europe/Lisbon"))
 BREAKS = ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"]

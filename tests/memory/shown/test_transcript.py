@@ -14,11 +14,10 @@ from construct.memory.shown.transcript import (
     halves,
     pause_words,
     slices,
-    transcript,
     turns,
 )
 from construct.store.records import Message
-from tests.memory.making import message
+from tests.memory.making import message, transcript
 
 CLOCK = Clock(zone=ZoneInfo("Europe/Lisbon"))
 

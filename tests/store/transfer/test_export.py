@@ -31,6 +31,7 @@ LEFT_OUT_TABLES = frozenset(
         "last_take_ins",
         "take_in_count",
         "door_calls",
+        "deliveries",
     }
 )
 LEFT_OUT_COLUMNS = frozenset(

@@ -1,4 +1,4 @@
-"""Turns failures of the Messages API into errors that say what to do next."""
+"""Turns failures of a model's server into errors that say what to do next."""
 
 import re
 import time
@@ -19,12 +19,9 @@ from construct.errors import (
 from construct.llm import network
 from construct.text import shorten
 
-DEFAULT_URL = "https://api.anthropic.com"
 ANSWER_SECONDS = 120
-SET_KEY = "Set ANTHROPIC_API_KEY in the same place as ANTHROPIC_BASE_URL."
 
-# The HTTP status that each type of error event stands for. Inside a stream the status
-# is 200.
+# The HTTP status that each type of error stands for. Inside a stream the status is 200.
 _STATUS_OF_TYPE = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -35,11 +32,14 @@ _STATUS_OF_TYPE = {
     "rate_limit_error": 429,
     "timeout_error": 504,
     "overloaded_error": 529,
+    "insufficient_quota": 402,
+    "rate_limit_exceeded": 429,
 }
 _BUSY = frozenset({408, 409, 429, 503, 504, 529})
-# How Anthropic, llama.cpp and vLLM say that the prompt is too long.
+# How Anthropic, OpenAI, llama.cpp and vLLM say that the prompt is too long.
 _TOO_LONG = re.compile(
-    r"prompt is too long|exceeds?\b.{0,40}\bcontext|maximum context length|exceed_context_size",
+    r"prompt is too long|exceeds?\b.{0,40}\bcontext|maximum context length|exceed_context_size"
+    r"|context_length_exceeded",
     re.IGNORECASE,
 )
 # How servers say that they take no pictures. Not: that one picture is broken or too large.
@@ -63,9 +63,46 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class Api:
+    """What messages call a protocol, its makers' own server, and its settings."""
+
+    company: str
+    """Whose server answers if no address is set."""
+    protocol: str
+    default_url: str
+    key_setting: str
+    token_setting: str
+    url_setting: str
+
+    @property
+    def set_key(self) -> str:
+        """Advice for a server that asks for a key and was sent none."""
+        return f"Set {self.key_setting} in the same place as {self.url_setting}."
+
+
+ANTHROPIC = Api(
+    "Anthropic",
+    "the Messages API",
+    "https://api.anthropic.com",
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_BASE_URL",
+)
+OPENAI = Api(
+    "OpenAI",
+    "OpenAI's protocol",
+    "https://api.openai.com/v1",
+    "OPENAI_API_KEY",
+    "OPENAI_API_KEY",
+    "OPENAI_BASE_URL",
+)
+
+
+@dataclass(frozen=True, slots=True)
 class Endpoint:
     """The server of a model, described for messages without revealing a key."""
 
+    api: Api
     model: str
     model_setting: str = "CONSTRUCT_MODEL"
     api_key: str | None = None
@@ -75,25 +112,25 @@ class Endpoint:
     @property
     def who(self) -> str:
         """The server's name for messages."""
-        return "Anthropic" if self.base_url is None else f"The server at {self.host}"
+        return self.api.company if self.base_url is None else f"The server at {self.host}"
 
     @property
     def host(self) -> str:
         """The server's address without user and password."""
-        return urlsplit(self.base_url or DEFAULT_URL).netloc.rpartition("@")[2]
+        return urlsplit(self.base_url or self.api.default_url).netloc.rpartition("@")[2]
 
     @property
     def check_key(self) -> str:
         """Advice about which credential to check."""
         is_token = self.auth_token and not self.api_key
-        return f"Check {'ANTHROPIC_AUTH_TOKEN' if is_token else 'ANTHROPIC_API_KEY'}."
+        return f"Check {self.api.token_setting if is_token else self.api.key_setting}."
 
     @property
     def check_url(self) -> str:
         """Advice about what to check when nothing answers."""
         if self.base_url is None:
             return "Check the network connection."
-        return "Check that it is running and that its address (ANTHROPIC_BASE_URL) is right."
+        return f"Check that it is running and that its address ({self.api.url_setting}) is right."
 
     def quote(self, words: object) -> str:
         """Return a server's message for display: short, on one line, without a key."""
@@ -112,9 +149,17 @@ def from_response(end: Endpoint, status: int, headers: Mapping[str, str], body: 
 
 
 def from_event(end: Endpoint, body: object) -> Failure:
-    """Return the failure for an `error` event inside a stream."""
+    """Return the failure for an error inside a stream."""
     error = _error_of(body)
-    return _from_status(end, _STATUS_OF_TYPE.get(str(error.get("type")), 500), error, None)
+    return _from_status(end, _status_of(error) or 500, error, None)
+
+
+def _status_of(error: Mapping[str, Any]) -> int | None:
+    """Return the HTTP status that an error's code or type stands for, None if unknown."""
+    code = error.get("code")
+    if isinstance(code, int) and 400 <= code < 600:
+        return code
+    return _STATUS_OF_TYPE.get(str(code)) or _STATUS_OF_TYPE.get(str(error.get("type")))
 
 
 def unreachable(end: Endpoint, error: BaseException, *, may_retry: bool = True) -> Failure:
@@ -135,8 +180,9 @@ def _what_to_check(end: Endpoint, reason: str) -> str:
             return f"Check {trusted}: it must hold the certificate that signed the server's."
         return "Set SSL_CERT_FILE to a file with the certificate that signed the server's."
     if "WRONG_VERSION_NUMBER" in reason and end.base_url is not None:
-        return "Check ANTHROPIC_BASE_URL: a server without encryption has an address with http://."
-    proxy = network.proxy_variable(end.base_url or DEFAULT_URL)
+        url = end.api.url_setting
+        return f"Check {url}: a server without encryption has an address with http://."
+    proxy = network.proxy_variable(end.base_url or end.api.default_url)
     if proxy is not None:
         return f"Check {proxy}, which names the proxy; NO_PROXY lists hosts that need none."
     return end.check_url
@@ -164,7 +210,8 @@ def no_answer(end: Endpoint) -> Failure:
     hint = "Try again."
     if end.base_url is not None:
         hint = (
-            "Check that ANTHROPIC_BASE_URL is the address of a server that speaks the Messages API."
+            f"Check that {end.api.url_setting} is the address of a server that speaks "
+            f"{end.api.protocol}."
         )
     return Failure(ModelBrokenError(f"{end.who} sent no readable answer. {hint}"), may_retry=True)
 
@@ -176,7 +223,7 @@ def bad_key(end: Endpoint) -> ModelError:
 
 def bad_address(end: Endpoint, error: Exception) -> ModelError:
     """Return the error for an address, the server's or a proxy's, that cannot be used."""
-    variable = network.bad_proxy_variable() or "ANTHROPIC_BASE_URL"
+    variable = network.bad_proxy_variable() or end.api.url_setting
     return ModelRejectedError(
         f"No connection to {end.host} is possible ({end.quote(str(error))}). Check {variable}."
     )
@@ -223,7 +270,9 @@ def _from_status(
 ) -> Failure:
     said = end.quote(error.get("message"))
     quoted = f" ({said})" if said else ""
-    if status == 413 or _TOO_LONG.search(f"{said} {error.get('type')}"):
+    if error.get("code") == "insufficient_quota":  # sent with the status of a passing limit
+        status = 402
+    if status == 413 or _TOO_LONG.search(f"{said} {error.get('type')} {error.get('code')}"):
         words = (
             f"This is more than {end.model} can read at once{quoted}. {ContextOverflowError.ADVICE}"
         )
@@ -249,7 +298,7 @@ def _busy(end: Endpoint, status: int, quoted: str, wait: float | None) -> str:
 def _rejected(end: Endpoint, status: int, quoted: str) -> str:
     match status:
         case 401 if not (end.api_key or end.auth_token):
-            return f"{end.who} asks for a key, and none was sent{quoted}. {SET_KEY}"
+            return f"{end.who} asks for a key, and none was sent{quoted}. {end.api.set_key}"
         case 401:
             return f"{end.who} rejected the key{quoted}. {end.check_key}"
         case 403:
@@ -257,11 +306,11 @@ def _rejected(end: Endpoint, status: int, quoted: str) -> str:
         case 402:
             return f"{end.who} asks for payment first{quoted}. Check your account's billing."
         case 404:
-            also = " and ANTHROPIC_BASE_URL" if end.base_url else ""
+            also = f" and {end.api.url_setting}" if end.base_url else ""
             model = repr(end.quote(end.model))
             return f"{end.who} has no model {model}{quoted}. Check {end.model_setting}{also}."
         case 301 | 302 | 303 | 307 | 308:
-            check = "Check ANTHROPIC_BASE_URL." if end.base_url else end.check_url
+            check = f"Check {end.api.url_setting}." if end.base_url else end.check_url
             return f"{end.who} redirects to another address, and nothing was sent there. {check}"
     why = quoted or f" with status {status}"
     return f"{end.who} rejected the request{why}. Asking again will not help."

@@ -1,0 +1,36 @@
+"""A connection to the database file, with what the program knows of it."""
+
+import sqlite3
+import threading
+from collections import Counter
+from pathlib import Path
+
+OPEN_CONNECTIONS: Counter[tuple[int, int]] = Counter()
+"""Number of open connections of this process, by device and inode of the file.
+
+While there are any, the file must not be opened directly: closing it would drop their
+POSIX locks, and another process could then delete the log they write to
+(https://www.sqlite.org/howtocorrupt.html, 2.2).
+"""
+OPENING_LOCK = threading.RLock()
+SOUND: set[tuple[int, int]] = set()
+"""The open files, by device and inode, whose pages this process has checked."""
+
+
+class Connection(sqlite3.Connection):
+    """A connection that `OPEN_CONNECTIONS` counts while it is open."""
+
+    identity: tuple[int, int] | None = None
+    path = Path()
+    rules_file: Path | None = None
+    """The user's rules for what is written through it."""
+
+    def close(self) -> None:
+        """Close the connection; safe to call twice."""
+        super().close()
+        with OPENING_LOCK:
+            if self.identity is not None:
+                OPEN_CONNECTIONS[self.identity] -= 1
+                if not OPEN_CONNECTIONS[self.identity]:
+                    SOUND.discard(self.identity)
+                self.identity = None
