@@ -467,7 +467,7 @@ def test_gemini_takeout_as_a_page(db: sqlite3.Connection, tmp_path: Path) -> Non
 )
 def test_times_on_a_page(written: str, meant: str | None) -> None:
     """A zone that is not known is taken for the user's."""
-    (entry,) = activity_page.entries([card(f"Prompted x<br>{written}<br>y")], UTC)
+    (entry,) = activity_page.entries_on([card(f"Prompted x<br>{written}<br>y")], UTC)
     assert entry.get("time") == meant
 
 
