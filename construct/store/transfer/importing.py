@@ -48,7 +48,7 @@ from construct.store.transfer.sources import SourceFile, Sources
 from construct.text import one_line, shorten
 
 _UPDATE = "Update Construct, then import it again"
-_OTHER_FILES = "other files"
+_OTHER_FILES, _EMPTY_FILES = "other files", "empty files"
 _LARGE_BYTES = 1 << 20
 """From which size on what was found is told even if it is one file."""
 
@@ -178,6 +178,8 @@ def _import(
     files = _recognise(sources.files, clock, tally)
     if not files and tally.errors:
         raise _refusal(*tally.errors[0])
+    if not files and sources.files and tally.left_out[_EMPTY_FILES] == len(sources.files):
+        raise RefusedError("", "all files in it are empty", "Export it again")
     if not files:
         raise unknown_format([source.file_name for source in sources.files] + sources.unread)
     total = sum(file.source.size for file in files)
@@ -258,7 +260,7 @@ def _recognised(source: SourceFile, clock: Clock) -> _Recognised:
                 is_prose = one.takes_any_text and file.is_text
                 return _Recognised(source, one, is_prose=is_prose)
     if is_empty:
-        raise _UnknownError(RefusedError("", "it is empty", "Name another file"), "empty files")
+        raise _UnknownError(RefusedError("", "it is empty", "Name another file"), _EMPTY_FILES)
     raise _UnknownError(unknown_format([source.file_name]), _OTHER_FILES)
 
 

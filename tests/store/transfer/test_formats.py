@@ -342,6 +342,20 @@ def test_memory_lists(
     assert (report.proposals, len(report.listed)) == (len(facts), len(facts))
 
 
+def test_an_export_without_conversations(db: sqlite3.Connection, tmp_path: Path) -> None:
+    """What else is in it comes in, and the empty files are counted."""
+    with zipfile.ZipFile(tmp_path / "data.zip", "w") as archive:
+        archive.writestr("conversations.json", "[]")
+        archive.writestr("users.json", "[]")
+        archive.writestr("memories.json", '[{"conversations_memory": "Plays the viola."}]')
+    report = bring_paths(db, [tmp_path / "data.zip"])
+    assert (listed(db), left_out(report)) == ([("Plays the viola.", None)], {"empty files": 2})
+    with zipfile.ZipFile(tmp_path / "data.zip", "w") as archive:
+        archive.writestr("conversations.json", "[]")
+    with pytest.raises(ConstructError, match="all files in it are empty"):
+        bring_paths(db, [tmp_path / "data.zip"])
+
+
 def test_what_chatgpt_kept_waits_for_the_user(db: sqlite3.Connection, tmp_path: Path) -> None:
     """What it wrote into its memory, and what the user told it to know; the same fact once."""
     talk = chatgpt(
@@ -467,7 +481,7 @@ def test_gemini_takeout_as_a_page(db: sqlite3.Connection, tmp_path: Path) -> Non
 )
 def test_times_on_a_page(written: str, meant: str | None) -> None:
     """A zone that is not known is taken for the user's."""
-    (entry,) = activity_page.entries([card(f"Prompted x<br>{written}<br>y")], UTC)
+    (entry,) = activity_page.entries_on([card(f"Prompted x<br>{written}<br>y")], UTC)
     assert entry.get("time") == meant
 
 

@@ -50,7 +50,7 @@ _ZONES = {
 """Minutes east of UTC."""
 
 
-def entries(cards: Iterable[str], zone: tzinfo | None) -> Iterator[dict[str, Any]]:
+def entries_on(cards: Iterable[str], zone: tzinfo | None) -> Iterator[dict[str, Any]]:
     """Yield the cards of Gemini's activity as entries of the JSON; others have no words."""
     for card in cards:
         if "gemini" in card.lower():

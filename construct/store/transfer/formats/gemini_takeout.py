@@ -22,7 +22,7 @@ from construct.store.transfer.foreign import (
     words,
 )
 from construct.store.transfer.foreign_values import Json, mapping, moment, objects, string
-from construct.store.transfer.formats import activity_page
+from construct.store.transfer.formats.activity_page import CARD, entries_on
 from construct.store.transfer.formats.html_text import html_text
 from construct.store.transfer.grouping import Keyed, grouped
 from construct.text import shorten
@@ -46,7 +46,7 @@ _IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".heic")
 def looks_like(sample: Sample) -> bool:
     """Return whether this is an entry of the activity in Gemini, or the page of it."""
     if sample.text:
-        return activity_page.CARD in sample.text and "Gemini" in sample.text
+        return CARD in sample.text and "Gemini" in sample.text
     item = mapping(sample.item)
     products = item.get("products")
     said = f"{item.get('header')} {products} {item.get('titleUrl')} {item.get('details')}"
@@ -58,7 +58,7 @@ def conversations(file: ForeignFile) -> Iterator[Found]:
     """Yield the conversations: those that entries name, and what was asked without a pause."""
     items = file.items()
     if file.is_text:
-        items = activity_page.entries(file.pieces(activity_page.CARD), file.zone)
+        items = entries_on(file.pieces(CARD), file.zone)
     for name, entries in grouped(_keyed(items)):
         if name == _UNREADABLE:
             yield LeftOut("entries that are no questions", len(list(entries)))
