@@ -32,7 +32,7 @@ def written_days(text: str) -> set[WrittenDay]:
     for index, word in enumerate(words):
         if month_number := MONTH_NUMBERS.get(word):
             found |= _days_near(words, index, month_number)
-    return found
+    return {day for day in found if 1 <= day[1] <= 12 and 1 <= day[2] <= 31}
 
 
 def contradicts(text: str, when: str, said_on: str) -> bool:
@@ -60,4 +60,4 @@ def _days_near(words: list[str], index: int, month: int) -> set[WrittenDay]:
     days = [int(number[1]) for number in map(_NUMBER.fullmatch, around) if number]
     years = filter(_YEAR.fullmatch, words[index + 1 : index + 1 + _NEAR_YEAR])
     year = next(map(int, years), None)
-    return {(year, month, day) for day in days if 1 <= day <= 31}
+    return {(year, month, day) for day in days}

@@ -192,6 +192,9 @@ def _replace(
     note_links.link_replaced(db, links, Replacement.EDIT, cycle_id)
     for new_id in new_ids:
         note_links.inherit_links(db, old.id, new_id)
+    if old.committed_at is None:  # what is committed here replaces what the pending one was to
+        committed = [o.id for o in observations.observations(db, new_ids) if o.committed_at]
+        succession.apply_replacements(db, committed, now)
     return new_ids[-1]
 
 

@@ -88,6 +88,7 @@ _CHECKS: tuple[tuple[str, str], ...] = (
            FROM checked AS o JOIN observation_messages AS om ON om.observation_id = o.id
            JOIN messages AS m
                ON m.id = om.message_id AND m.conversation_id = o.conversation_id AND m.archived = 0
+               AND om.direct
            JOIN watermarks AS w ON w.conversation_id = m.conversation_id AND w.name = 'window'
            WHERE o.committed_at IS NULL AND o.superseded_at IS NULL AND m.id <= w.message_id
            GROUP BY o.id""",

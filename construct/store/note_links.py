@@ -161,6 +161,14 @@ def messages_behind(db: sqlite3.Connection, ids: Iterable[int]) -> list[Message]
     return select(db, Message, source, (json_ids(ids),))
 
 
+def messages_named(db: sqlite3.Connection, ids: Iterable[int]) -> list[Message]:
+    """Return the messages that these observations name themselves, oldest first."""
+    source = f"""messages WHERE id IN (
+        SELECT message_id FROM observation_messages WHERE direct AND observation_id IN {ID_LIST})
+        ORDER BY created_at, id"""
+    return select(db, Message, source, (json_ids(ids),))
+
+
 def message_links(db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int, int]]:
     """Return (observation id, message id) for the messages that these themselves name."""
     query = f"""SELECT observation_id, message_id FROM observation_messages

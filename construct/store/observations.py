@@ -262,7 +262,8 @@ def _rests_before(table: str) -> str:
     """Return the condition that all messages behind an observation were said before a fork."""
     return f"""NOT EXISTS (
         SELECT 1 FROM observation_messages
-        WHERE observation_id = {table}.id AND message_id > ?)"""
+        WHERE observation_id = {table}.id AND message_id > ?
+        AND (direct OR {table}.generation > 0))"""
 
 
 def _rests_on(table: str) -> str:

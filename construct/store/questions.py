@@ -12,7 +12,13 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from construct.store.forbidden import is_forbidden
-from construct.store.note_links import messages_behind, with_origins, with_reflections, with_sources
+from construct.store.note_links import (
+    messages_behind,
+    messages_named,
+    with_origins,
+    with_reflections,
+    with_sources,
+)
 from construct.store.observations import observations
 from construct.store.replies import replies_to
 from construct.store.sql import ID_LIST, column, insert, json_ids, new_uid, scalar
@@ -79,7 +85,7 @@ def add_forget(
         | sources
         | {o.id for o in reflections if o.state != "superseded"}
     )
-    messages = named_messages | {m.id for m in messages_behind(db, sources)}
+    messages = named_messages | {m.id for m in messages_named(db, sources)}
     messages |= {m.id for m in replies_to(db, messages)}
     question_id = _insert(db, QuestionKind.FORGET, cycle_id, now)
     items = [{"observation_id": i, "along": i not in named} for i in sorted(affected)]

@@ -316,9 +316,9 @@ def _move_memories(db: Database) -> dict[int, int]:
             if observation_id is not None:
                 notes[id_] = observation_id
                 db.execute(
-                    """UPDATE observations SET category = ifnull(category, ?),
-                           graph_cycle_id = ifnull(graph_cycle_id, ?) WHERE id = ?""",
-                    (category, read_by, observation_id),
+                    """UPDATE observations SET graph_cycle_id = ifnull(graph_cycle_id, ?)
+                       WHERE id = ?""",
+                    (read_by, observation_id),  # its category was only guessed
                 )
             continue
         status = "reverted" if superseded_at else "succeeded"
@@ -406,7 +406,8 @@ def _link_borrowed(db: Database) -> None:
                WHERE relation = 'outdated'
                UNION SELECT observation_id, lender_id FROM observation_borrowed) AS link
            JOIN observations AS new ON new.id = link.observation_id
-           JOIN observations AS old ON old.id = link.old_id ORDER BY new.id, old.id"""
+           JOIN observations AS old ON old.id = link.old_id
+           WHERE new.generation = 0 ORDER BY new.id, old.id"""
     ).fetchall()
     for new_id, new, old_id, old in pairs:
         own = db.execute(
@@ -422,6 +423,12 @@ def _link_borrowed(db: Database) -> None:
             )
 
 
+# Words with a capital that open a note and are no names.
+_OPENERS = frozenset(
+    {"user", "now", "the", "this", "that", "they", "she", "he", "it", "we", "i", "in", "on", "at"}
+)
+
+
 def _words(text: str) -> set[str]:
     return {word.casefold() for word in re.findall(r"\w+", text)}
 
@@ -433,4 +440,4 @@ def _marked_words(text: str) -> set[str]:
     """
     words: Iterable[str] = re.findall(r"\w+", text)
     marked = {word for word in words if not word.islower() or any(map(str.isdigit, word))}
-    return {word.casefold() for word in marked} - {"user"}
+    return {word.casefold() for word in marked} - _OPENERS

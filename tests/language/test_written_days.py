@@ -20,6 +20,8 @@ from construct.language.written_days import contradicts
         ("User, born on 3 May 1990, flies", "2026-11-10", False),
         ("User's flight of 3 November was moved to 10 November", "2026-11-10", False),
         ("User has 3 cats", "2026-11-10", False),
+        ("User rated the film 0.0.", "2026-11-10", False),
+        ("User bought 24.24. of it", "2026-11-10", False),
     ],
 )
 def test_days_that_contradict(text: str, when: str, expected: bool) -> None:

@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from construct.memory.corrections import edit
+from construct.memory.forgetting import forget
 from construct.memory.lookup import Rights, readable
 from construct.memory.shown.forks import descent
 from construct.memory.undo import undo
-from construct.store.records import Message
+from construct.store.records import Message, Observation
 from tests.memory.builders import Life, stated
 
 DENTIST, OFF = "User sees the dentist Moura in March", "User called off the dentist Moura"
@@ -83,4 +84,52 @@ def test_what_took_a_name_rests_on_the_messages_it_came_from(
     assert may_read(life, here, after.id) is not is_taken
     edited = edit(life.db, after.id, f"{new}, indeed", life.clock)
     assert rests_on(life, edited) == rests_on(life, after.id)
+    assert life.broken() == []
+
+
+def succeed(life: Life, here: int) -> tuple[Observation, Observation]:
+    """Return a compacted note, and a pending one of the same talk that took its name from it."""
+    old = life.learn(here, "User works with Pelin")
+    said = life.exchange(here, "We moved to another team, still together.")
+    new = stated("User is still with Pelin in another team", [said.id])
+    return old, life.observe(here, replace(new, replaces=(old.id,)))[0]
+
+
+def test_a_pending_note_may_rest_on_a_message_that_left_the_window(life: Life) -> None:
+    """Only the messages that it names itself are still to be compacted with it."""
+    succeed(life, life.talk())
+    assert life.broken() == []
+
+
+def test_forgetting_a_note_leaves_the_words_that_only_stand_behind_it(life: Life) -> None:
+    """They are those of an older note, which stays."""
+    here = life.talk()
+    old, new = succeed(life, here)
+    life.compact(here)
+    forget(life.db, ("observation", new.id), life.clock, words=True)
+    said = [text for (text,) in life.db.execute("SELECT content FROM messages WHERE role = 'user'")]
+    assert said == [old.content, "[removed]"]
+
+
+def test_a_pending_note_that_the_user_adds_still_replaces_the_older_one(life: Life) -> None:
+    """It is committed by that, so what it replaces goes at once."""
+    here = life.talk()
+    old = life.learn(here, "User lives in Lisbon")
+    said = life.exchange(here, "I live in Porto now.")
+    life.observe(here, replace(stated("User lives in Porto", [said.id]), replaces=(old.id,)))
+    life.remember("User lives in Porto")
+    life.compact(here)
+    assert life.active() == ["User lives in Porto"]
+    assert life.broken() == []
+
+
+def test_what_a_reflector_lets_outdate_a_note_rests_on_the_name_it_took(life: Life) -> None:
+    """So forgetting the older one finds the newer, which has the name only from it."""
+    here = life.talk()
+    old = life.learn(here, "User works with Pelin in Ghent")
+    said = life.exchange(here, "We still work together, in Bruges now.")
+    (new,) = life.observe(here, stated("User works with Pelin in Bruges", [said.id]))
+    life.compact(here)
+    life.reflect(outdated=[(old, life.read(new))])
+    assert rests_on(life, new.id).keys() > {said.id}
     assert life.broken() == []

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from construct.clock import Clock, to_text
 from construct.language.terms import takes_term_from
 from construct.memory.learning.proposals import Extraction, ProposedObservation
-from construct.memory.learning.reflection_checks import Reflection
+from construct.memory.learning.reflection_checks import ChangeKind, Reflection
 from construct.memory.shown.frame import Frame
 from construct.memory.shown.lines import line_tokens, note_columns
 from construct.memory.shown.transcript import window_start
@@ -173,10 +173,27 @@ def store_reflection(
             note_links.link_replaced(
                 db, [(change.stays, old) for old in change.retired], change.kind, cycle_id
             )
+            if change.kind == ChangeKind.OUTDATED:
+                _link_terms_taken(db, by_id[change.stays], [by_id[i] for i in change.retired])
         done.append(change)
     carried_out = replace(found, changes=tuple(done))
     stored_observations.supersede(db, carried_out.superseded, cycle_id, now)
     return carried_out
+
+
+def _link_terms_taken(
+    db: sqlite3.Connection, stays: Observation, retired: Sequence[Observation]
+) -> None:
+    """Let a note that outdates others rest on the messages of those it has a name from.
+
+    So forgetting one of them finds it. A reflection has all its names from its sources.
+    """
+    if stays.generation:
+        return
+    own = [m.text for m in note_links.messages_named(db, [stays.id])]
+    lenders = [o.id for o in retired if takes_term_from(stays.content, o.content, own)]
+    for observation_id in note_links.with_reflections(db, [stays.id]):
+        note_links.link_through(db, observation_id, lenders)
 
 
 def _unread(o: Observation) -> Observation:

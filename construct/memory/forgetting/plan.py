@@ -102,7 +102,7 @@ def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) ->
     facts = _facts(db, named.observation_ids)
     deleted = note_links.with_dependents(db, facts | _twins(db, facts))
     observations = _lowest_first(db, deleted)
-    messages = list(dict.fromkeys((*note_links.messages_behind(db, facts), *named.messages)))
+    messages = list(dict.fromkeys((*note_links.messages_named(db, facts), *named.messages)))
     replies = replies_to(db, [m.id for m in messages])
     message_ids = [m.id for m in (*messages, *replies)]
 
