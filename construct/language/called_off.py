@@ -1,4 +1,4 @@
-"""Tell whether a sentence says that something does not happen. No I/O.
+"""Find in a sentence that something does not happen. No I/O.
 
 It need not understand what: a day in such a sentence is not put on the agenda.
 """
