@@ -7,6 +7,7 @@ import gc
 import os
 import shutil
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,11 @@ import pytest
 
 from tests.memory.builders import Life
 from tests.support.fake_api import FakeApi
+
+# Some machines forbid compiled files. Then each of the many programs that the tests start would
+# compile everything it imports, which takes longer than what it does.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 MEMORY = Path("/dev/shm")
 
