@@ -63,6 +63,18 @@ def observations(db: sqlite3.Connection, ids: Sequence[int]) -> list[Observation
     return [by_id[i] for i in ids if i in by_id]
 
 
+def kept_by_model(db: sqlite3.Connection, message_ids: Sequence[int]) -> list[tuple[int, int]]:
+    """Return (id, message id) of active notes that the main model kept of these messages.
+
+    Without those that the user has pinned.
+    """
+    query = f"""SELECT id, message_id FROM observations
+                JOIN observation_messages ON observation_id = id AND direct
+                WHERE {ACTIVE} AND kept AND origin = ? AND pinned = 0 AND message_id IN {ID_LIST}
+                ORDER BY id, message_id"""
+    return db.execute(query, (Origin.ASSISTANT, json_ids(message_ids))).fetchall()
+
+
 def active_in_scope(db: sqlite3.Connection, descent: Descent | None) -> list[Observation]:
     """Return the active observations in scope, oldest commit first (see `scope_filter`)."""
     where, values = scope_filter(descent)

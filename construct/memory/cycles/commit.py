@@ -81,6 +81,8 @@ def store_extraction(
     for line in found.lost:
         sources = [i for i in line.sources if i in allowed]
         questions.add_lost_line(db, cycle_id, line.content, line.observation_date, sources, now)
+    for kept in stored_observations.observations(db, found.unsupported):
+        _doubt(db, kept, cycle_id, now)
     known = [o.id for o in stored_observations.observations(db, found.forget_observations)]
     asked = [i for i in found.forget_messages if i in allowed]
     questions.add_forget(db, cycle_id, known, asked, now)
@@ -131,10 +133,15 @@ def _store_note(
     note_links.link_through(db, observation_id, named)
     if proposed.stands_in_for:
         questions.add_stand_in(db, cycle_id, observation_id, proposed.stands_in_for, now)
-    for doubtful in stored_observations.observations(db, proposed.unsettles):
-        set_flag(db, doubtful.id, Flag.DOUBTFUL, cycle_id)
-        questions.add_doubtful(db, cycle_id, doubtful.id, now)
+    for contradicted in stored_observations.observations(db, proposed.unsettles):
+        _doubt(db, contradicted, cycle_id, now)
     return True
+
+
+def _doubt(db: sqlite3.Connection, note: Observation, cycle_id: int, now: str) -> None:
+    """Mark a note as doubtful, and ask the user about it."""
+    set_flag(db, note.id, Flag.DOUBTFUL, cycle_id)
+    questions.add_doubtful(db, cycle_id, note.id, now)
 
 
 def store_reflection(

@@ -22,7 +22,7 @@ from construct.memory.learning.asking import Account
 from construct.memory.learning.observer import observe
 from construct.memory.learning.observer_call import batch_tokens, known_tokens
 from construct.memory.learning.proposals import Extraction, fact_of
-from construct.memory.learning.reading import Current, Pictures, Reading
+from construct.memory.learning.reading import Current, KeptNote, Pictures, Reading
 from construct.memory.learning.reflection_checks import Said
 from construct.memory.shown.files import as_read, stored_file, with_material
 from construct.memory.shown.forks import reach, replaceable
@@ -112,6 +112,7 @@ class _Batch:
     """The known notes that this conversation's lines may replace."""
     said: Said
     current: Current
+    kept: list[KeptNote]
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,7 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
             replaceable=replaceable(db, self.config.scope, self.home, known),
             said=last_said(db, [o.id for o in known], to_text(self.config.clock.now())),
             current=current_thread(db, self.home),
+            kept=_kept_by_model(db, batch),
         )
 
     def _wanted(self, db: sqlite3.Connection, model: Model) -> KnownSearch:
@@ -165,6 +167,7 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
             current=batch.current,
             said=batch.said,
             replaceable=batch.replaceable,
+            kept=batch.kept,
         )
         return await observe(self.model, reading, account)
 
@@ -180,6 +183,13 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
         return Outcome(
             stored.observations, notes=notes, count=stored.observations, by_rule=found.by_rule
         )
+
+
+def _kept_by_model(db: sqlite3.Connection, batch: Sequence[Message]) -> list[KeptNote]:
+    """Return what the main model kept of these messages and the user has not settled since."""
+    links = stored_observations.kept_by_model(db, [m.id for m in batch])
+    notes = {o.id: o for o in stored_observations.observations(db, [i for i, _ in links])}
+    return [KeptNote(notes[note_id], message_id) for note_id, message_id in links]
 
 
 def without_known(found: Extraction, known: Iterable[Observation]) -> Extraction:

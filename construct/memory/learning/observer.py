@@ -71,6 +71,7 @@ def joined(parts: Sequence[Extraction]) -> Extraction:
         forget_messages=tuple(i for part in parts for i in part.forget_messages),
         withdrawn=tuple(withdrawn),
         lost=tuple(line for part in parts for line in part.lost),
+        unsupported=tuple(i for part in parts for i in part.unsupported),
         by_rule=all(p.by_rule for p in parts),
         is_title_by_rule=bool(titled) and titled[0].is_title_by_rule,
     )

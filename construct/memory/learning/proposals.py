@@ -64,6 +64,8 @@ class Extraction:
     """Observations from an earlier part of the batch that a later part says to forget."""
     lost: tuple[LostLine, ...] = ()
     """Refused lines that the user is shown in `review`."""
+    unsupported: tuple[int, ...] = ()
+    """Notes that the main model kept, and that the messages do not say: they become doubtful."""
     by_rule: bool = False
     """True if no model's answer is in it."""
     is_title_by_rule: bool = False

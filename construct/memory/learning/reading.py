@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from construct.clock import Clock
 from construct.llm.types import File
@@ -35,6 +36,13 @@ class Current:
         return [f"{name}: {inline(text)}" for name, text in named.items() if text]
 
 
+class KeptNote(NamedTuple):
+    """A note that the main model kept, and the id of the message that it rests on."""
+
+    note: Observation
+    message_id: int
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """The messages an observer reads, and the context given with them."""
@@ -60,6 +68,8 @@ class Reading:
     """When each known note was last said."""
     replaceable: frozenset[int] = frozenset()
     """The known notes that this conversation's lines may replace."""
+    kept: Sequence[KeptNote] = ()
+    """Notes that the main model kept of these messages: they are checked too."""
 
     @property
     def notes(self) -> dict[str, Known]:

@@ -32,6 +32,7 @@ from construct.memory.shown.lines import (
     ReadNote,
     anchored_line,
     anchors_in,
+    note_columns,
     plain_line,
 )
 from construct.store.note_history import STAND_IN
@@ -42,6 +43,7 @@ _QUOTE_LENGTH = 120
 """Characters of a line that are quoted in a cycle's problems."""
 _UNREADABLE = "it could not be read"
 _NOT_CHECKED = "the verifier did not check it"
+_KEPT = "kept"
 _SIGN = re.compile(r"\W*?([!~-])(?:\s|$)")
 _HEAD = re.compile(r"^[^\w]*(?:[\d:.-]+\s+)*(?:\[?[MK]\d+\]?[\s,:]*)*", re.IGNORECASE)
 _PRIORITY_OF = {"!": Priority.HIGH, "-": Priority.MEDIUM, "~": Priority.LOW}
@@ -69,6 +71,8 @@ class _Round:
     task: str | None = None
     next_step: str | None = None
     forget: tuple[str, ...] = ()
+    unsupported: tuple[int, ...] = ()
+    """Notes that the main model kept, and that the verifier does not find in the messages."""
     is_checked: bool = True
     """False if the verifier did not answer, or could not be asked."""
 
@@ -125,6 +129,7 @@ async def _checked(
     questions += _phrases(draft, reading, checker)
     if forget:
         questions.append(_Question(_forget_group(forget, reading), "forget"))
+    questions += _questions_about_kept(reading, checker)
     verdicts: Sequence[str | None] | None = None
     if is_capable(model):
         groups = [question.group for question in questions]
@@ -142,6 +147,7 @@ async def _checked(
         found.refused.append(_refused_section("forget", " ".join(forget), reason))
     elif forget:
         found.forget = forget
+    found.unsupported = tuple(o.id for o, _ in reading.kept if answers.get((_KEPT, o.id)))
     return found
 
 
@@ -151,9 +157,9 @@ class _Question:
 
     group: Group
     about: str | CheckedNote
-    """A checked line, or "task", "next" or "forget"."""
+    """A checked line, or "task", "next", "forget" or "kept"."""
     subject: int | None = None
-    """The id of the note that the line would replace, if that is the question."""
+    """The id of the note that the line would replace, or that the main model kept."""
 
 
 def _questions_about(one: CheckedNote, reading: Reading) -> list[_Question]:
@@ -167,6 +173,19 @@ def _questions_about(one: CheckedNote, reading: Reading) -> list[_Question]:
     for stale in _replaceable(one, reading):
         group = Group(GroupKind.OUTDATED, (plain_line(stale),), result)
         questions.append(_Question(group, one, stale.id))
+    return questions
+
+
+def _questions_about_kept(reading: Reading, checker: NoteChecker) -> list[_Question]:
+    """Return the questions whether the messages say what the main model kept of them."""
+    anchor_of = {m.id: anchor for anchor, m in reversed(reading.by_anchor.items())}
+    questions = []
+    for note, message_id in reading.kept:
+        if message_id in anchor_of:
+            line = ReadNote(**note_columns(note), anchors=(anchor_of[message_id],), replaces=())
+            look = checker.unfound_anywhere(note.content)
+            group = Group(GroupKind.NOTE, (), anchored_line(line), look)
+            questions.append(_Question(group, _KEPT, note.id))
     return questions
 
 
@@ -289,7 +308,8 @@ async def _second_try(
     draft = await ask_observer(model, reading, account, again)
     if draft is None:
         return None
-    second = await _checked(model, draft, reading, account, first.accepted, is_last=True)
+    unchecked = replace(reading, kept=())
+    second = await _checked(model, draft, unchecked, account, first.accepted, is_last=True)
     return second if second.is_checked else None
 
 
@@ -339,6 +359,7 @@ def _extraction(
         forget_messages=tuple(dict.fromkeys(messages)),
         withdrawn=tuple(unstored),
         lost=tuple(lost),
+        unsupported=first.unsupported,
         is_whole=draft.is_whole,
     )
 

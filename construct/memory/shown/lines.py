@@ -197,7 +197,7 @@ def _lines(text: str) -> tuple[str, ...]:
     return tuple(line for line in lines if line)
 
 
-def note_columns(note: NoteFields) -> dict[str, Any]:
+def note_columns(note: NoteFields | Observation) -> dict[str, Any]:
     """Return a note's content by column."""
     return {column.name: getattr(note, column.name) for column in fields(NoteFields)}
 

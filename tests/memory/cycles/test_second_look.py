@@ -17,7 +17,7 @@ from construct.vocabulary import Flag
 from tests.memory.cycles.scripted import notes, observes_only, query, sent, take_back
 from tests.support import fake_faults as faults
 from tests.support.fake_api import FakeApi, adversarial
-from tests.support.fake_types import Answer, Json
+from tests.support.fake_types import Answer, Json, Reply
 from tests.support.fake_worker import (
     Group,
     observer_answer,
@@ -543,3 +543,23 @@ async def test_what_is_to_be_forgotten_needs_a_yes(tmp_path: Path, api: FakeApi)
         assert [n.text for n in wishes[0].notes] == ["User owes Ana money"]
         assert wishes[0].result.text == "forget M1"
         assert await query(t, "SELECT * FROM questions WHERE kind = 'forget'") == []
+
+
+async def test_what_the_model_kept_is_checked_too(tmp_path: Path, api: FakeApi) -> None:
+    """A note of `remember` that the messages do not say becomes doubtful, and the user is asked."""
+    true, invented = "User's sister is called Ana", "User's sister Ana lives in Porto"
+    keeping = [("remember", {"content": text}) for text in (true, invented)]
+    api.enqueue("chat", Reply("Noted.", tool_calls=tuple(keeping)), "Done.")
+    api.verifier = refuses(looks)
+    async with talking(tmp_path, api, **MONDAY) as t:
+        assert await observed(t, api, ["My sister is called Ana, keep that."]) == [
+            (true, "stated"),
+            (invented, "stated"),
+        ]
+        groups = [g for r in api.of("verifier") for g in read_groups(r.body)]
+        assert [(g.kind, g.result.anchor, g.result.text) for g in groups] == [
+            ("note", "M1", true),
+            ("note", "M1", invented),
+        ]
+        assert await t.companion.store.call(flagged, Flag.DOUBTFUL) == frozenset([2])
+        assert await query(t, "SELECT kind FROM questions") == [("doubtful",)]
