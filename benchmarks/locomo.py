@@ -34,7 +34,7 @@ from typing import Any
 
 from benchmarks.measured import p50_p95
 from construct.clock import Clock
-from construct.config import load_settings
+from construct.load_settings import load_settings
 from construct.memory.recall import indexing
 from construct.memory.recall.meaning import Meaning, meaning_for
 from construct.memory.recall.passages import passages

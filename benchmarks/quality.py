@@ -60,11 +60,12 @@ from benchmarks.remembering.judging import judge
 from benchmarks.remembering.lives import Life, Question, chosen, read_lives
 from benchmarks.remembering.models import KeptModel, Picker
 from benchmarks.remembering.report import Scored, figures, print_table, scored
-from construct.config import Thresholds, load_settings
+from construct.config import Thresholds
 from construct.errors import ConstructError, ContextOverflowError
 from construct.llm.local_model import LocalModel
 from construct.llm.providers import choose_models
 from construct.llm.types import Model
+from construct.load_settings import load_settings
 from construct.vocabulary import EXTRACTIVE, Provider
 
 _LOCAL_REPLY, _SERVED_REPLY = 120, 4096

@@ -25,9 +25,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from construct.config import load_settings
 from construct.llm.providers import choose_models
 from construct.llm.types import Model
+from construct.load_settings import load_settings
 from construct.memory.learning.asking import Account
 from construct.memory.learning.proposals import ProposedObservation, ReflectionProposal
 from construct.memory.learning.reflection_checks import check_reflection

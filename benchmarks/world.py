@@ -19,8 +19,9 @@ from pathlib import Path
 
 from benchmarks.madeup import words
 from construct.clock import Clock, to_text
-from construct.config import Settings, load_settings
+from construct.config import Settings
 from construct.llm.providers import Models
+from construct.load_settings import load_settings
 from construct.store.conversations import create_conversation
 from construct.talk.companion import Companion
 from construct.talk.responder import Responder

@@ -105,8 +105,8 @@ def gap_words(gap: timedelta) -> str:
     return f"{minutes} minute" + ("s" if minutes != 1 else "")
 
 
-def read_moment(text: str, zone: tzinfo | None) -> datetime:
-    """Return the moment of an ISO 8601 time; one without an offset is in `zone`.
+def read_moment(text: str) -> datetime:
+    """Return an ISO 8601 time, with its offset if it has one.
 
     Raises ValueError, whose message says what it must be.
     """
@@ -116,6 +116,11 @@ def read_moment(text: str, zone: tzinfo | None) -> datetime:
         moment = datetime.min  # noqa: DTZ901 - refused below
     if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
         raise ValueError("it must be an ISO 8601 time such as 2026-03-01T14:30:00+01:00")
+    return moment
+
+
+def at_zone(moment: datetime, zone: tzinfo | None) -> datetime:
+    """Return a time with an offset; one without is in `zone`, or in the system's time zone."""
     if moment.tzinfo:
         return moment
     return moment.replace(tzinfo=zone) if zone else moment.astimezone()

@@ -1,91 +1,89 @@
-"""Read the settings from the environment, `.env` and `config.env`.
+"""The settings: what each is called, how it is read, its default and its meaning.
 
-The first of these that has a setting wins. `.env` is in the working directory,
-`config.env` in the configuration directory. A `.env` may have come with somebody else's
-repository, so most of it counts only once the user has trusted it (docs/settings.md).
+To add one, declare a field of `Settings` with `setting`, and use the field.
+`load_settings.py` reads them.
 """
 
-import math
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, time
-from functools import partial
+from datetime import time
 from pathlib import Path
-from typing import TypeVar
-
-from platformdirs import user_config_path, user_data_path
 
 from construct.clock import Clock, read_moment, read_time_of_day, read_zone
-from construct.env_file import EnvFile, Trust, read_env_file, trust_in
 from construct.errors import UsageError
-from construct.setting_sources import (
-    ANTHROPIC_SECRETS,
-    OPENAI_SECRETS,
-    Credentials,
-    Values,
+from construct.setting import AllowedIn, Section, Setting, declared_in, made_of, setting
+from construct.setting_sources import Credentials, GivenSetting, UntrustedFile
+from construct.setting_values import (
+    context_window,
+    line,
+    model_name,
+    notify_address,
+    number,
+    on_or_off,
+    one_of,
+    path,
+    readable_file,
+    rules_file,
+    secret,
+    server_address,
+    whole_number,
 )
-from construct.user_rules import MAX_RULES_BYTES
-from construct.vocabulary import MemorySetting, Provider, Scope
-
-T = TypeVar("T")
-
-PROVIDERS = ("auto", *Provider)
-SCOPES = tuple(Scope)
-MEMORY_SETTINGS = tuple(MemorySetting)
-THEMES = ("auto", "light", "dark")
-EDITING_MODES = ("auto", "emacs", "vi")
-NOTIFY_TEXTS = ("label", "full")
-HARMLESS_IN_ENV_FILE = frozenset(
-    {
-        "CONSTRUCT_OBSERVER_THRESHOLD",
-        "CONSTRUCT_COMPACT_THRESHOLD",
-        "CONSTRUCT_REFLECTOR_THRESHOLD",
-        "CONSTRUCT_OBSERVATION_BUDGET",
-        "CONSTRUCT_RETAIN",
-        "CONSTRUCT_BLOCK_AFTER",
-        "CONSTRUCT_RECENT_MESSAGES",
-        "CONSTRUCT_SCOPE",
-        "CONSTRUCT_TZ",
-        "CONSTRUCT_THEME",
-        "CONSTRUCT_EDITING_MODE",
-        "CONSTRUCT_MODEL",
-        "MEMORY_WORKER_MODEL",
-    }
-)
-"""Settings that count in a `.env` even if the user has not trusted it."""
-LOOK_FOR = "CONSTRUCT_LOOK_FOR"
-"""The setting that lists where to look for model servers."""
-_MAX_NUMBER = 1_000_000_000
-"""The highest whole number that a setting can have."""
-_MIN_WINDOW = 2_048
-"""The smallest context window that can be set, in tokens."""
-# Closer to the ends of the calendar, dates some days before or after could not be computed.
+from construct.vocabulary import LearnSetting, MemorySetting, Provider, Scope
 
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
     """Thresholds of memory work, in tokens or as multiples of `compact` (docs/settings.md)."""
 
-    observer: int = 3000
-    compact: int = 6000
-    reflector: int = 4000
-    budget: int = 8000
-    retain: float = 0.2
-    block_after: float = 1.5
-
-
-@dataclass(frozen=True, slots=True)
-class UntrustedFile:
-    """A `.env` that the user has not trusted, and the settings in it that do not count."""
-
-    file: EnvFile
-    ignored: tuple[str, ...]
-    """The settings that would count now."""
-    settings: Mapping[str, str] = field(repr=False, hash=False)
-    """All its settings that count only once it is trusted, and their values."""
-    is_refused: bool = False
-    """Whether the user was asked to trust it and refused."""
+    observer: int = setting(
+        "CONSTRUCT_OBSERVER_THRESHOLD",
+        Section.MEMORY,
+        whole_number(1),
+        "unobserved tokens that start the observer",
+        default="3000",
+        allowed_in=AllowedIn.ANY_FILE,
+    )
+    compact: int = setting(
+        "CONSTRUCT_COMPACT_THRESHOLD",
+        Section.MEMORY,
+        whole_number(1),
+        "tokens in the window at which observed messages leave it",
+        default="6000",
+        allowed_in=AllowedIn.ANY_FILE,
+    )
+    reflector: int = setting(
+        "CONSTRUCT_REFLECTOR_THRESHOLD",
+        Section.MEMORY,
+        whole_number(1),
+        "tokens of active observations that start the reflector",
+        default="4000",
+        allowed_in=AllowedIn.ANY_FILE,
+    )
+    budget: int = setting(
+        "CONSTRUCT_OBSERVATION_BUDGET",
+        Section.MEMORY,
+        whole_number(1),
+        "the most tokens of observations that the main model is shown",
+        default="8000",
+        allowed_in=AllowedIn.ANY_FILE,
+    )
+    retain: float = setting(
+        "CONSTRUCT_RETAIN",
+        Section.MEMORY,
+        number(0, 1),
+        "the tokens that stay in the window after a compaction, as a share of the compact"
+        " threshold",
+        default="0.2",
+        allowed_in=AllowedIn.ANY_FILE,
+    )
+    block_after: float = setting(
+        "CONSTRUCT_BLOCK_AFTER",
+        Section.MEMORY,
+        number(1),
+        "when a turn waits for the observer, as a multiple of the compact threshold",
+        default="1.5",
+        allowed_in=AllowedIn.ANY_FILE,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,40 +95,302 @@ class Settings:
     where the credentials come from.
     """
 
-    db: Path
+    db: Path = field(
+        metadata=made_of(
+            Setting(
+                "CONSTRUCT_DB",
+                Section.COMMON,
+                path,
+                "the database file; `--db` overrides it",
+                otherwise="`construct.db` in the data directory",
+            )
+        )
+    )
     config_dir: Path
-    clock: Clock = Clock()
-    thresholds: Thresholds = Thresholds()
-    provider: str = "auto"
-    model: str | None = None
-    context_window: int | None = None
-    """The main model's context window in tokens; None for what the server or catalog says."""
-    worker_model: str | None = None
-    local_model: Path | None = None
-    semantic_model: Path | None = None
-    api_key: str | None = None
-    auth_token: str | None = None
-    base_url: str | None = None
-    openai: Credentials = Credentials()
+    api_key: str | None = field(
+        default=None,
+        repr=False,
+        metadata=made_of(
+            Setting(
+                "ANTHROPIC_API_KEY",
+                Section.COMMON,
+                secret,
+                "your key for Anthropic's API; never written to the database, an export or a log",
+                is_secret=True,
+            )
+        ),
+    )
+    auth_token: str | None = field(
+        default=None,
+        repr=False,
+        metadata=made_of(
+            Setting(
+                "ANTHROPIC_AUTH_TOKEN",
+                Section.COMMON,
+                secret,
+                "a bearer token instead of a key",
+                is_secret=True,
+            )
+        ),
+    )
+    base_url: str | None = setting(
+        "ANTHROPIC_BASE_URL",
+        Section.COMMON,
+        server_address,
+        "any server that speaks the Messages API; a local one needs no key",
+    )
+    openai: Credentials = field(
+        default=Credentials(),
+        metadata=made_of(
+            Setting(
+                "OPENAI_API_KEY",
+                Section.COMMON,
+                secret,
+                "for `CONSTRUCT_PROVIDER=openai`: your key; with any other provider it means"
+                " nothing",
+                is_secret=True,
+            ),
+            Setting(
+                "OPENAI_BASE_URL",
+                Section.COMMON,
+                server_address,
+                "for `CONSTRUCT_PROVIDER=openai`: the address of any server that speaks OpenAI's"
+                " chat completions, such as `http://localhost:8080/v1`",
+                otherwise="OpenAI's own",
+            ),
+        ),
+    )
     """Those for a server that speaks OpenAI's protocol; the ones above are for Anthropic's."""
-    persona: Path | None = None
-    """The file named by CONSTRUCT_PERSONA."""
-    recent_messages: int = 20
-    scope: str = Scope.USER
-    memory: str = MemorySetting.ON
-    memory_rules: Path | None = None
-    """The file with the user's rules for the memory; it need not exist."""
-    worker_daily_usd: float = 1.0
-    remind_at: time = time(8)
-    """When on a day a reminder of something without a time of day is due."""
-    notify_text: str = "label"
-    """How much of a note a reminder that leaves the machine carries: `label` or `full`."""
-    notify: str | None = field(default=None, repr=False)
-    """Where reminders go when no chat is open: `desktop`, or an Apprise URL."""
-    theme: str = "auto"
-    editing_mode: str = "auto"
+    model: str | None = setting(
+        "CONSTRUCT_MODEL",
+        Section.COMMON,
+        model_name,
+        "the main model, which you talk to; `--model` and `/model` change it for one chat",
+        otherwise="a current Sonnet; on another server the one chosen in setup, else the first"
+        " it lists",
+        allowed_in=AllowedIn.ANY_FILE,
+    )
+    worker_model: str | None = setting(
+        "MEMORY_WORKER_MODEL",
+        Section.COMMON,
+        model_name,
+        "the worker model, which observes and condenses. `extractive`: by rule, without a model;"
+        " `local`: the GGUF file",
+        otherwise="a current Haiku; on another server the main model, or `extractive` if that has"
+        " fewer than 4 billion parameters; with a GGUF file or no model `extractive`",
+        allowed_in=AllowedIn.ANY_FILE,
+    )
+    worker_daily_usd: float = setting(
+        "CONSTRUCT_WORKER_DAILY_USD",
+        Section.COMMON,
+        number(0),
+        "the most US dollars that the worker may cost in a day (without `observe --dry-run`;"
+        " `observe --budget` replaces it); after that, observations are made by rule until"
+        " midnight. Only calls of models with a price in `data/models.toml`, which are Claude's,"
+        " add to the sum. So the limit stops other worker models only if it is `0`, or if Claude"
+        " has used it up that day",
+        default="1.00",
+    )
+    worker_daily_tokens: int = setting(
+        "CONSTRUCT_WORKER_DAILY_TOKENS",
+        Section.COMMON,
+        whole_number(0),
+        "the most tokens, read and written, that a worker whose price is unknown may use in a day",
+        default="2000000",
+    )
+    persona: Path | None = setting(
+        "CONSTRUCT_PERSONA",
+        Section.COMMON,
+        readable_file,
+        "a file that says how the companion talks: its name, tone and language. A file named here"
+        " must exist; `/persona` opens it in your editor, and creates `persona.md` if you name"
+        " none",
+        otherwise="`persona.md` in the configuration directory, else the shipped"
+        " `prompts/companion.md`",
+    )
+    memory: str = setting(
+        "CONSTRUCT_MEMORY",
+        Section.COMMON,
+        one_of(*MemorySetting),
+        "`on`: the model sees the memory, and Construct learns; `read-only`: the model sees the"
+        " memory, but nothing is learned; `off`: it sees no memory either. Messages are still"
+        " stored, and once this is `on` again Construct learns from them. For talk that must never"
+        " be learned, use `/private on`",
+        default=MemorySetting.ON,
+    )
+    learn: str = setting(
+        "CONSTRUCT_LEARN",
+        Section.COMMON,
+        one_of(*LearnSetting),
+        "`on`: what is learned counts everywhere; `ask`: outside the conversation it comes from,"
+        " it counts only once you have accepted it",
+        default=LearnSetting.ON,
+    )
+    memory_rules: Path | None = setting(
+        "CONSTRUCT_MEMORY_RULES",
+        Section.COMMON,
+        rules_file,
+        "a file with what you want remembered or left out. The observer reads it; code enforces"
+        " its [`never:` lines](memory.md#your-own-rules). A file that is named must be"
+        " readable; one that becomes unreadable or exceeds 100 kB stops learning until it is"
+        " mended. `/rules` creates it and opens it in your editor",
+        otherwise="`memory-rules.md` in the configuration directory, if it exists",
+    )
+    theme: str = setting(
+        "CONSTRUCT_THEME",
+        Section.MACHINE,
+        one_of("auto", "light", "dark"),
+        "`light` or `dark`: the background of your terminal. `auto`: what the terminal reports; if"
+        " it reports nothing, colours that can be read on both. `NO_COLOR=1` turns off all colours",
+        default="auto",
+        allowed_in=AllowedIn.ANY_FILE,
+    )
+    editing_mode: str = setting(
+        "CONSTRUCT_EDITING_MODE",
+        Section.MACHINE,
+        one_of("auto", "emacs", "vi"),
+        "the keys at the prompt: `emacs` or `vi`; F4 switches between them. `auto`: as in your"
+        " `~/.inputrc`",
+        default="auto",
+        allowed_in=AllowedIn.ANY_FILE,
+    )
+    remind_at: time = setting(
+        "CONSTRUCT_REMIND_AT",
+        Section.MACHINE,
+        read_time_of_day,
+        "when on a day you are reminded of what has no time of day",
+        default="08:00",
+    )
+    notify_text: str = setting(
+        "CONSTRUCT_NOTIFY_TEXT",
+        Section.MACHINE,
+        one_of("label", "full"),
+        "how much a reminder that leaves this machine says: `label` (a few words and the time) or"
+        " `full` (the whole note)",
+        default="label",
+    )
+    notify: str | None = setting(
+        "CONSTRUCT_NOTIFY",
+        Section.MACHINE,
+        notify_address,
+        "where reminders go when no chat is open: `desktop`, or an"
+        " [Apprise](https://github.com/caronc/apprise) URL (extra `notify`)",
+        otherwise="`desktop`, once `construct remind install` was used",
+        allowed_in=AllowedIn.OWN_FILE,
+        is_secret=True,
+    )
+    scope: str = setting(
+        "CONSTRUCT_SCOPE",
+        Section.MACHINE,
+        one_of(*Scope),
+        "`user`: in every conversation the model sees what was learned in all of them;"
+        " `conversation`: only what was learned in that one, or before the fork in the one it was"
+        " forked from. The model's `recall` has the same limit, except for what you kept with"
+        " `/remember` or the model with its own `remember`. Your own search always finds"
+        " everything",
+        default=Scope.USER,
+        allowed_in=AllowedIn.ANY_FILE,
+    )
+    provider: str = setting(
+        "CONSTRUCT_PROVIDER",
+        Section.MACHINE,
+        one_of("auto", *Provider),
+        "`anthropic`: any server that speaks the Messages API; `openai`: any server that speaks"
+        " OpenAI's protocol (extra `openai`); `local`: a GGUF file in this process; `notebook`: no"
+        " model. `auto`: Anthropic if the environment or a trusted `.env` has credentials or a"
+        " base URL; else what `construct setup` chose; else Anthropic if `config.env` has"
+        " credentials or a base URL; else the GGUF file, if one is set and the extra `local` is"
+        " installed; else the notebook",
+        default="auto",
+    )
+    local_model: Path | None = setting(
+        "CONSTRUCT_LOCAL_MODEL",
+        Section.MACHINE,
+        path,
+        "a GGUF file for the provider `local`",
+    )
+    semantic_model: Path | None = setting(
+        "CONSTRUCT_SEMANTIC_MODEL",
+        Section.MACHINE,
+        path,
+        "a folder with `model.onnx` and `vocab.txt` of a MiniLM-like sentence model (mean pooling,"
+        " WordPiece), for search by meaning. A database has the vectors of one model; run"
+        " `construct reindex` after you change it",
+        otherwise="the weights that come with the extra `semantic`",
+    )
+    web: bool = setting(
+        "CONSTRUCT_WEB",
+        Section.MACHINE,
+        on_or_off,
+        "`on`: Claude may search the web with its own search tool, without asking first",
+        default="off",
+        allowed_in=AllowedIn.OWN_FILE,
+    )
+    sync_folder: Path | None = setting(
+        "CONSTRUCT_SYNC",
+        Section.MACHINE,
+        path,
+        "the folder through which your machines exchange their memory (extra `sync`)",
+        allowed_in=AllowedIn.OWN_FILE,
+    )
+    key_command: str | None = setting(
+        "CONSTRUCT_KEY_COMMAND",
+        Section.MACHINE,
+        line,
+        "a command that prints the key of an encrypted database (extra `encrypted`)",
+        allowed_in=AllowedIn.OWN_FILE,
+        is_secret=True,
+    )
+    key_file: Path | None = setting(
+        "CONSTRUCT_KEY_FILE",
+        Section.MACHINE,
+        path,
+        "a file that holds the key of an encrypted database (extra `encrypted`)",
+        allowed_in=AllowedIn.OWN_FILE,
+    )
+    context_window: int | None = setting(
+        "CONSTRUCT_CONTEXT_WINDOW",
+        Section.MEMORY,
+        context_window,
+        "the context window of the main model, in tokens; with a GGUF file, more takes more RAM",
+        otherwise="what the server or `data/models.toml` says, else 8192; with a GGUF file what it"
+        " says, but at most 16384 (4096 if it does not say)",
+    )
+    thresholds: Thresholds = Thresholds()
+    recent_messages: int = setting(
+        "CONSTRUCT_RECENT_MESSAGES",
+        Section.MEMORY,
+        whole_number(1),
+        "how many messages the model is shown when `CONSTRUCT_MEMORY` is `off`",
+        default="20",
+        allowed_in=AllowedIn.ANY_FILE,
+    )
+    clock: Clock = field(
+        default=Clock(),
+        metadata=made_of(
+            Setting(
+                "CONSTRUCT_TZ",
+                Section.MACHINE,
+                read_zone,
+                "your time zone, such as `Europe/Lisbon`",
+                otherwise="the system's",
+                allowed_in=AllowedIn.ANY_FILE,
+            ),
+            Setting(
+                "CONSTRUCT_NOW",
+                Section.MEMORY,
+                read_moment,
+                "an ISO 8601 time that the memory uses as the present, for tests and for trying"
+                " things out",
+            ),
+        ),
+    )
+    given: tuple[GivenSetting, ...] = field(default=(), compare=False)
+    """The settings that are not left at their defaults, and where each comes from."""
     unknown: tuple[str, ...] = ()
     """Names that look like settings but are not: misspelt, or of another version."""
+    misplaced: tuple[str, ...] = ()
+    """Settings in a `.env` that never count there."""
     untrusted: UntrustedFile | None = None
     """The `.env`, if the user has not trusted it and some of its settings were ignored."""
     setup_names: frozenset[str] = frozenset()
@@ -175,179 +435,17 @@ class Settings:
         return bool(self.api_key or self.auth_token or self.base_url)
 
 
-def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None = None) -> Settings:
-    """Load the settings; `db` is the command line's `--db`.
-
-    Raises UsageError, which names the variable, if a setting is invalid.
-    """
-    environ = os.environ if environ is None else environ
-    config_dir = user_config_path("construct", appauthor=False)
-    env_file = read_env_file(Path(".env"))
-    trust = trust_in(env_file, config_dir)
-    values = Values(
-        environ,
-        env_file,
-        read_env_file(config_dir / "config.env"),
-        HARMLESS_IN_ENV_FILE,
-        is_trusted=trust is Trust.TRUSTED,
-    )
-    default = Settings(user_data_path("construct", appauthor=False) / "construct.db", config_dir)
-    thresholds = default.thresholds
-    zone = values.get("CONSTRUCT_TZ", read_zone, None)
-    if zone is None:
-        _check_system_zone()
-    credentials = values.credentials("ANTHROPIC_BASE_URL", ANTHROPIC_SECRETS)
-    provider = values.get("CONSTRUCT_PROVIDER", _one_of(PROVIDERS), default.provider)
-    openai = Credentials()
-    if provider == Provider.OPENAI or values.env_file_wants(Provider.OPENAI):
-        openai = values.credentials("OPENAI_BASE_URL", OPENAI_SECRETS)
-    values.mark_known(LOOK_FOR)  # read from the environment only, where servers are looked for
-    if db is None:
-        db = values.get("CONSTRUCT_DB", _path, default.db)
-    else:
-        values.mark_overridden("CONSTRUCT_DB")
-    return Settings(
-        db=db,
-        config_dir=config_dir,
-        clock=Clock(values.get("CONSTRUCT_NOW", partial(read_moment, zone=zone), None), zone),
-        thresholds=Thresholds(
-            observer=values.get("CONSTRUCT_OBSERVER_THRESHOLD", _positive, thresholds.observer),
-            compact=values.get("CONSTRUCT_COMPACT_THRESHOLD", _positive, thresholds.compact),
-            reflector=values.get("CONSTRUCT_REFLECTOR_THRESHOLD", _positive, thresholds.reflector),
-            budget=values.get("CONSTRUCT_OBSERVATION_BUDGET", _positive, thresholds.budget),
-            retain=values.get("CONSTRUCT_RETAIN", _number(0, 1), thresholds.retain),
-            block_after=values.get(
-                "CONSTRUCT_BLOCK_AFTER", _number(1, math.inf), thresholds.block_after
-            ),
-        ),
-        provider=provider,
-        model=values.get("CONSTRUCT_MODEL", model_name, None),
-        context_window=values.get("CONSTRUCT_CONTEXT_WINDOW", _window, None),
-        worker_model=values.get("MEMORY_WORKER_MODEL", model_name, None),
-        local_model=values.get("CONSTRUCT_LOCAL_MODEL", _path, None),
-        semantic_model=values.get("CONSTRUCT_SEMANTIC_MODEL", _path, None),
-        api_key=credentials.api_key,
-        auth_token=credentials.auth_token,
-        base_url=credentials.base_url,
-        openai=openai,
-        persona=values.get("CONSTRUCT_PERSONA", _readable_file, None),
-        recent_messages=values.get("CONSTRUCT_RECENT_MESSAGES", _positive, default.recent_messages),
-        scope=values.get("CONSTRUCT_SCOPE", _one_of(SCOPES), default.scope),
-        memory=values.get("CONSTRUCT_MEMORY", _one_of(MEMORY_SETTINGS), default.memory),
-        memory_rules=values.get(
-            "CONSTRUCT_MEMORY_RULES", _rules_file, config_dir / "memory-rules.md"
-        ),
-        worker_daily_usd=values.get(
-            "CONSTRUCT_WORKER_DAILY_USD", _number(0, math.inf), default.worker_daily_usd
-        ),
-        remind_at=values.get("CONSTRUCT_REMIND_AT", read_time_of_day, default.remind_at),
-        notify_text=values.get("CONSTRUCT_NOTIFY_TEXT", _one_of(NOTIFY_TEXTS), "label"),
-        notify=values.get_own("CONSTRUCT_NOTIFY", _notify_address, None),
-        theme=values.get("CONSTRUCT_THEME", _one_of(THEMES), default.theme),
-        editing_mode=values.get(
-            "CONSTRUCT_EDITING_MODE", _one_of(EDITING_MODES), default.editing_mode
-        ),
-        unknown=values.unknown(),
-        untrusted=UntrustedFile(
-            env_file, tuple(values.ignored), values.need_trust(), trust is Trust.REFUSED
-        )
-        if values.ignored
-        else None,
-        setup_names=values.setup_names,
-        is_chosen_by_setup=values.is_chosen_by_setup,
-        is_address_from_env_file=credentials.is_address_from_env_file,
-    )
-
-
-def _positive(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1 or value > _MAX_NUMBER:
-        raise ValueError(f"it must be a whole number from 1 to {_MAX_NUMBER:,}")
-    return value
-
-
-def _window(text: str) -> int:
-    tokens = _positive(text)
-    if tokens < _MIN_WINDOW:
-        raise ValueError(f"it must be at least {_MIN_WINDOW}")
-    return tokens
-
-
-def _number(low: float, high: float) -> Callable[[str], float]:
-    def parse(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not (low <= value <= high and math.isfinite(value)):
-            raise ValueError(
-                f"it must be a number from {low:g}"
-                + (f" to {high:g}" if math.isfinite(high) else " up")
-            )
-        return value
-
-    return parse
-
-
-def _one_of(allowed: tuple[str, ...]) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        if text.lower() not in allowed:
-            raise ValueError(f"it must be one of {', '.join(allowed)}")
-        return text.lower()
-
-    return parse
-
-
-def _notify_address(text: str) -> str:
-    if text.lower() == "desktop":
-        return "desktop"
-    if "://" not in text or not text.isprintable():
-        raise ValueError("it must be desktop, or an Apprise URL such as ntfy://topic")
-    return text
-
-
-def _path(text: str) -> Path:
-    if "\0" in text:
-        raise ValueError("it must not contain a NUL byte")
-    try:
-        return Path(text).expanduser()
-    except RuntimeError:
-        raise ValueError("it begins with the home folder of an unknown user") from None
-
-
-def _readable_file(text: str) -> Path:
-    path = _path(text)
-    try:
-        path.read_bytes()
-    except OSError as error:
-        raise ValueError(f"it cannot be read ({error.strerror or error})") from None
-    return path
-
-
-def _rules_file(text: str) -> Path:
-    path = _readable_file(text)
-    if path.stat().st_size > MAX_RULES_BYTES:
-        raise ValueError("it is larger than 100 kB; make your memory rules shorter")
-    return path
-
-
-def model_name(text: str) -> str:
-    """Return the name of a model; raises ValueError if it cannot be one."""
-    if not text.strip() or not text.isprintable():
-        raise ValueError("it must be the name of a model")
-    return text.strip()
-
-
-def _check_system_zone() -> None:
-    """Raise UsageError if the system's time zone, which TZ can set, is a day off or more."""
-    try:
-        for month in range(1, 13):
-            datetime(2000, month, 1).astimezone()
-    except (ValueError, OverflowError):
-        raise UsageError(
-            f"TZ is {os.environ.get('TZ', '')!r}, which is a day or more away from UTC.\n"
-            "Set TZ or CONSTRUCT_TZ to one such as Europe/Lisbon."
-        ) from None
+LOOK_FOR = Setting(
+    "CONSTRUCT_LOOK_FOR",
+    Section.MACHINE,
+    str,
+    "where to look for model servers on this machine: base URLs, separated by commas; blank means"
+    " nowhere",
+    otherwise="model servers on their usual ports",
+    allowed_in=AllowedIn.NO_FILE,
+)
+"""Read where servers are looked for; no field holds it."""
+SETTINGS: Mapping[str, Setting] = {
+    one.name: one for one in (*declared_in(Thresholds), *declared_in(Settings), LOOK_FOR)
+}
+"""Every setting by its name."""

@@ -4,25 +4,21 @@ Which of them may set what: `.env` may be a stranger's, and what `construct setu
 into `config.env` counts as a whole or not at all.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import NamedTuple, TypeVar
-from urllib.parse import urlsplit
+from typing import Any, NamedTuple
 
 from construct.env_file import EnvFile
 from construct.errors import UsageError
+from construct.setting import AllowedIn, Setting
 from construct.vocabulary import Provider
-
-T = TypeVar("T")
 
 WRITTEN_BY_SETUP = "CONSTRUCT_SETUP"
 """The setting in `config.env` that lists the settings `construct setup` wrote there."""
 _PREFIXES = ("CONSTRUCT_", "MEMORY_WORKER_")
 ANTHROPIC_SECRETS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 OPENAI_SECRETS = ("OPENAI_API_KEY",)
-SECRETS = frozenset({*ANTHROPIC_SECRETS, *OPENAI_SECRETS})
-"""Settings whose values are never shown."""
 CREDENTIALS = (*ANTHROPIC_SECRETS, "ANTHROPIC_BASE_URL")
 """What `construct setup` wrote does not count if one of these comes from elsewhere.
 
@@ -46,26 +42,49 @@ class Credentials:
         return bool(self.base_url or self.api_key or self.auth_token)
 
 
+@dataclass(frozen=True, slots=True)
+class GivenSetting:
+    """A setting that some source has."""
+
+    name: str
+    text: str | None
+    """None for what must not be shown: a secret, and an address that may hold a password."""
+    source: str
+    """`environment`, `.env` or `config.env`."""
+
+
+@dataclass(frozen=True, slots=True)
+class UntrustedFile:
+    """A `.env` that the user has not trusted, and the settings in it that do not count."""
+
+    file: EnvFile
+    ignored: tuple[str, ...]
+    """The settings that would count now."""
+    settings: Mapping[str, str] = field(repr=False, hash=False)
+    """All its settings that count only once it is trusted, and their values."""
+    is_refused: bool = False
+    """Whether the user was asked to trust it and refused."""
+
+
 class Values:
-    """Looks up settings as text in all sources, in their order of precedence."""
+    """Looks up settings in all sources, in their order of precedence."""
 
     def __init__(
         self,
+        settings: Mapping[str, Setting],
         environ: Mapping[str, str],
         env_file: EnvFile,
         config: EnvFile,
-        harmless: Collection[str],
         *,
         is_trusted: bool,
     ) -> None:
-        """`harmless`: the settings that count in a `.env` that is not trusted."""
-        self._harmless = harmless
+        """`settings`: all that there are, by name."""
+        self._settings = settings
+        self._file = env_file
         self._env_file = env_file.values
         self._is_trusted = is_trusted
         self._looked_up: set[str] = set()
-        self._known_elsewhere = {WRITTEN_BY_SETUP}
-        self.ignored: dict[str, None] = {}
-        """Settings that an untrusted `.env` would change, among those looked up so far."""
+        self._ignored: dict[str, None] = {}
         listed = config.values.get(WRITTEN_BY_SETUP, "").split(",")
         self.setup_names = frozenset(filter(None, listed))
         has_credentials = _names_server(environ) or (is_trusted and _names_server(env_file.values))
@@ -83,20 +102,15 @@ class Values:
             OPENAI_CREDENTIALS if self.is_chosen_by_setup and chose_openai else ()
         )
         used = {name: value for name, value in config.values.items() if name not in unused}
-        self._sources = [environ, env_file.values, used]
+        self._sources = {"environment": environ, ".env": env_file.values, "config.env": used}
 
-    def get(self, name: str, parse: Callable[[str], T], default: T) -> T:
-        """Return the parsed value of a setting, or its default if no source has it."""
-        value = self._first_value(name)
-        return default if value is None else _parsed(name, value.text, parse)
+    def get(self, name: str) -> Any:
+        """Return the value of a setting, or None if no source has it. Blank ones are skipped.
 
-    def get_own(self, name: str, parse: Callable[[str], T], default: T) -> T:
-        """Return a secret setting from the environment or `config.env`; never from `.env`."""
-        self._known_elsewhere.add(name)
-        own_sources = (source for source in self._sources if source is not self._env_file)
-        texts = (source.get(name, "").strip() for source in own_sources)
-        text = next(filter(None, texts), None)
-        return default if text is None else _parsed(name, text, parse, is_secret=True)
+        Raises UsageError if it is invalid.
+        """
+        found = self._first(name)
+        return None if found is None else self._read(name, found.text)
 
     def credentials(self, address_name: str, secret_names: Sequence[str]) -> Credentials:
         """Return a server's address and its keys: the API key, and maybe a token.
@@ -104,17 +118,17 @@ class Values:
         If the address comes from `.env`, so must the keys: whoever wrote that file decides
         where they are sent.
         """
-        address = self._first_value(address_name)
-        is_from_env_file = address is not None and address.source is self._env_file
+        address = self._first(address_name)
+        is_from_env_file = address is not None and address.source == ".env"
         secrets: dict[str, str | None] = {}
         for name in secret_names:
-            value = self._first_value(name)
-            text = value.text if value else None
+            found = self._first(name)
+            text = found.text if found else None
             if is_from_env_file:
-                text = self._value_in(name, self._env_file)
-            secrets[name] = _parsed(name, text, _secret, is_secret=True) if text else None
+                text = self._text_in(".env", name)
+            secrets[name] = self._read(name, text) if text else None
         return Credentials(
-            base_url=self.get(address_name, server_address, None),
+            base_url=self.get(address_name),
             api_key=secrets[secret_names[0]],
             auth_token=secrets.get("ANTHROPIC_AUTH_TOKEN"),
             is_address_from_env_file=is_from_env_file,
@@ -128,46 +142,89 @@ class Values:
         """Record that a setting exists, although another value is used now."""
         self._looked_up.add(name)
 
-    def mark_known(self, name: str) -> None:
-        """Record that a setting exists, although it is not looked up here."""
-        self._known_elsewhere.add(name)
+    def given(self) -> tuple[GivenSetting, ...]:
+        """Return the settings that were found, and where."""
+        found = [(name, self._first(name)) for name in self._settings if name in self._looked_up]
+        return tuple(
+            GivenSetting(name, None if self._is_private(name, one.text) else one.text, one.source)
+            for name, one in found
+            if one is not None
+        )
 
     def unknown(self) -> tuple[str, ...]:
-        """Return the names that look like a setting of ours but were never looked up."""
-        names = {name for name in chain(*self._sources) if name.startswith(_PREFIXES)}
-        return tuple(sorted(names - self._looked_up - self._known_elsewhere))
+        """Return the names that look like a setting of ours but are none."""
+        names = {n for n in chain(*self._sources.values()) if n.startswith(_PREFIXES)}
+        return tuple(sorted(names - self._settings.keys() - {WRITTEN_BY_SETUP}))
 
-    def need_trust(self) -> dict[str, str]:
-        """Return the settings in `.env` that count only if it is trusted, with their values."""
-        names = sorted(self._looked_up.difference(self._harmless))
-        given = {name: self._env_file.get(name, "").strip() for name in names}
-        return {name: value for name, value in given.items() if value}
+    def misplaced(self) -> tuple[str, ...]:
+        """Return the settings in `.env` that count in no `.env`."""
+        given = [name for name, text in self._env_file.items() if text.strip()]
+        never = {AllowedIn.OWN_FILE, AllowedIn.NO_FILE}
+        return tuple(
+            name
+            for name in given
+            if name in self._settings and self._settings[name].allowed_in in never
+        )
 
-    def _first_value(self, name: str) -> "_Value | None":
-        """Return a setting from the first source that has it. Blank values are skipped."""
+    def untrusted(self, *, is_refused: bool) -> UntrustedFile | None:
+        """Return the `.env` if it would change settings that were looked up, if it were trusted."""
+        if not self._ignored:
+            return None
+        needing_trust = sorted(
+            name
+            for name in self._looked_up
+            if self._settings[name].allowed_in is AllowedIn.TRUSTED_FILE
+        )
+        texts = {name: self._env_file.get(name, "").strip() for name in needing_trust}
+        given = {name: text for name, text in texts.items() if text}
+        return UntrustedFile(self._file, tuple(self._ignored), given, is_refused)
+
+    def _first(self, name: str) -> "_Found | None":
+        """Return a setting from the first source that has it."""
         self._looked_up.add(name)
-        sources = self._sources[-1:] if name in self._from_config_only else self._sources
+        sources = ["config.env"] if name in self._from_config_only else self._sources
         for source in sources:
-            text = self._value_in(name, source)
+            text = self._text_in(source, name)
             if text is not None:
-                return _Value(text, source)
+                return _Found(text, source)
         return None
 
-    def _value_in(self, name: str, source: Mapping[str, str]) -> str | None:
-        value = source.get(name, "").strip()
-        if not value:
+    def _text_in(self, source: str, name: str) -> str | None:
+        """Return a setting from one source, if it may come from there."""
+        text = self._sources[source].get(name, "").strip()
+        allowed_in = self._settings[name].allowed_in
+        if not text or source == "environment":
+            return text or None
+        if allowed_in is AllowedIn.NO_FILE:
             return None
-        if source is self._env_file and not self._is_trusted and name not in self._harmless:
-            self.ignored[name] = None
+        if source == "config.env" or allowed_in is AllowedIn.ANY_FILE:
+            return text
+        if allowed_in is AllowedIn.OWN_FILE:
             return None
-        return value
+        if not self._is_trusted:
+            self._ignored[name] = None
+            return None
+        return text
+
+    def _read(self, name: str, text: str) -> Any:
+        setting = self._settings[name]
+        try:
+            return setting.read(text)
+        except ValueError as error:
+            value = "" if setting.is_secret else f" is {text[:60]!r}"
+            raise UsageError(
+                f"{name}{value}: {error}. Correct it in the environment, .env or config.env."
+            ) from error
+
+    def _is_private(self, name: str, text: str) -> bool:
+        return self._settings[name].is_secret or "@" in text
 
 
-class _Value(NamedTuple):
+class _Found(NamedTuple):
     """A setting as text, and the source it comes from."""
 
     text: str
-    source: Mapping[str, str]
+    source: str
 
 
 def _names_server(source: Mapping[str, str]) -> bool:
@@ -175,31 +232,3 @@ def _names_server(source: Mapping[str, str]) -> bool:
     provider = source.get("CONSTRUCT_PROVIDER", "").strip().lower()
     names = OPENAI_CREDENTIALS if provider == Provider.OPENAI else CREDENTIALS
     return any(source.get(name, "").strip() for name in names)
-
-
-def _parsed(name: str, text: str, parse: Callable[[str], T], *, is_secret: bool = False) -> T:
-    try:
-        return parse(text)
-    except ValueError as error:
-        value = "" if is_secret else f" is {text[:60]!r}"
-        raise UsageError(
-            f"{name}{value}: {error}. Correct it in the environment, .env or config.env."
-        ) from error
-
-
-def _secret(text: str) -> str:
-    if not text.isascii() or not text.isprintable():
-        raise ValueError("it contains characters that no key has")
-    return text
-
-
-def server_address(text: str) -> str:
-    """Return the address of a server; raises ValueError if it is not an HTTP address."""
-    try:
-        parts = urlsplit(text)
-        is_address = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
-    except ValueError:  # the port is not a number, or a bracket is not closed
-        is_address = False
-    if not is_address or not text.isprintable() or " " in text:
-        raise ValueError("it must be an address such as http://localhost:8080")
-    return text

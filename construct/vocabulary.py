@@ -228,6 +228,13 @@ class MemorySetting(StrEnum):
     OFF = "off"
 
 
+class LearnSetting(StrEnum):
+    """The values of CONSTRUCT_LEARN."""
+
+    ON = "on"
+    ASK = "ask"
+
+
 class Match(StrEnum):
     """How a search result matches the query."""
 

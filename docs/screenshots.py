@@ -18,7 +18,7 @@ from rich.style import Style
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
-from construct.config import load_settings
+from construct.load_settings import load_settings
 from construct.operations.demo import fill
 from docs.scripted import rests, with_ids
 from tests.support.emulator import PseudoTerminal

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from construct.config import Settings, Thresholds, load_settings
+from construct.config import Settings, Thresholds
 from construct.env_file import answers_file, read_env_file, record_answer
 from construct.errors import ExitStatus, UsageError
+from construct.load_settings import load_settings, warnings
 
 DEFAULTS = Settings(db=Path(), config_dir=Path())
 
@@ -86,6 +87,37 @@ def test_names_that_are_no_settings_are_noted(config_env: Path) -> None:
     )
 
 
+def test_a_misspelt_name_is_pointed_out() -> None:
+    """With the nearest name, if one is near; any other may be another program's."""
+    names = (
+        "CONSTRUCT_MODLE",
+        "CONSTRUCT_OBSERVER_TRESHOLD",
+        "CONSTRUCT_X11",
+        "CONSTRUCT_\x1b[31m",
+    )
+    assert list(warnings(load_settings(dict.fromkeys(names, "x")))) == [
+        "No such setting: CONSTRUCT_MODLE. Did you mean CONSTRUCT_MODEL?",
+        "No such setting: CONSTRUCT_OBSERVER_TRESHOLD. Did you mean CONSTRUCT_OBSERVER_THRESHOLD?",
+    ]
+
+
+def test_what_is_given_is_told_with_its_source(config_env: Path) -> None:
+    """A key, a command that prints one and an address with a password are only named."""
+    Path(".env").write_text("CONSTRUCT_TZ=UTC\nCONSTRUCT_SCOPE=user\n")
+    config_env.write_text(
+        "CONSTRUCT_SCOPE=conversation\nANTHROPIC_API_KEY=k\nCONSTRUCT_KEY_COMMAND=echo hush\n"
+    )
+    found = load_settings({"ANTHROPIC_BASE_URL": "http://me:hush@x.test", "CONSTRUCT_LEARN": "ask"})
+    assert {(one.name, one.text, one.source) for one in found.given} == {
+        ("ANTHROPIC_BASE_URL", None, "environment"),
+        ("CONSTRUCT_LEARN", "ask", "environment"),
+        ("CONSTRUCT_SCOPE", "user", ".env"),
+        ("CONSTRUCT_TZ", "UTC", ".env"),
+        ("ANTHROPIC_API_KEY", None, "config.env"),
+        ("CONSTRUCT_KEY_COMMAND", None, "config.env"),
+    }
+
+
 def test_an_env_file_is_taken_literally(config_env: Path) -> None:
     """A value with a dollar sign stays as it is: nothing is expanded."""
     config_env.write_text("ANTHROPIC_API_KEY=a$HOME${PATH}\n")
@@ -151,6 +183,13 @@ BAD = {
     "CONSTRUCT_RETAIN": ["-0.1", "1.1", "nan", "inf", "a fifth"],
     "CONSTRUCT_BLOCK_AFTER": ["0.9", "inf", "nan", "x"],
     "CONSTRUCT_WORKER_DAILY_USD": ["-1", "nan", "free", "inf"],
+    "CONSTRUCT_WORKER_DAILY_TOKENS": ["-1", "1.5", "all"],
+    "CONSTRUCT_LEARN": ["off"],
+    "CONSTRUCT_WEB": ["search"],
+    "CONSTRUCT_SYNC": ["~nobody-at-all/sync"],
+    "CONSTRUCT_KEY_FILE": ["~nobody-at-all/key"],
+    "CONSTRUCT_PERSONA": ["/nowhere/persona.md", "/"],
+    "CONSTRUCT_MEMORY_RULES": ["/nowhere/rules.md", "/"],
     "CONSTRUCT_PROVIDER": ["gemini", "anthropic local"],
     "CONSTRUCT_SCOPE": ["world"],
     "CONSTRUCT_MEMORY": ["yes"],
@@ -210,6 +249,12 @@ def test_a_bad_value_in_a_file_is_named_too(config_env: Path) -> None:
         ("ANTHROPIC_BASE_URL", "http://127.0.0.1:8000/v1", "base_url", "http://127.0.0.1:8000/v1"),
         ("ANTHROPIC_BASE_URL", "HTTPS://[::1]:8000", "base_url", "HTTPS://[::1]:8000"),
         ("ANTHROPIC_AUTH_TOKEN", "t", "auth_token", "t"),
+        ("CONSTRUCT_WORKER_DAILY_TOKENS", "0", "worker_daily_tokens", 0),
+        ("CONSTRUCT_LEARN", "Ask", "learn", "ask"),
+        ("CONSTRUCT_WEB", "ON", "web", True),
+        ("CONSTRUCT_SYNC", "/mnt/cloud", "sync_folder", Path("/mnt/cloud")),
+        ("CONSTRUCT_KEY_COMMAND", "pass show construct", "key_command", "pass show construct"),
+        ("CONSTRUCT_KEY_FILE", "/run/key", "key_file", Path("/run/key")),
     ],
 )
 def test_good_values(name: str, value: str, field: str, expected: object) -> None:
@@ -260,6 +305,8 @@ NEEDING_TRUST = {
     "CONSTRUCT_LOCAL_MODEL": "theirs.gguf", "CONSTRUCT_SEMANTIC_MODEL": "theirs",
     "CONSTRUCT_MEMORY": "off", "CONSTRUCT_WORKER_DAILY_USD": "1000",
     "CONSTRUCT_NOW": "2020-01-01T00:00:00+00:00", "CONSTRUCT_MEMORY_RULES": "theirs.md",
+    "CONSTRUCT_PERSONA": "theirs.md", "CONSTRUCT_LEARN": "ask",
+    "CONSTRUCT_WORKER_DAILY_TOKENS": "9", "CONSTRUCT_CONTEXT_WINDOW": "9000",
 }  # fmt: skip
 
 
@@ -315,6 +362,31 @@ def test_anything_else_in_an_env_file_needs_trust(config_env: Path, name: str) -
     found = load_settings({})
     assert found.untrusted is None
     assert (found.clock, replace(found, clock=usual.clock)) != (usual.clock, usual)
+
+
+NEVER = {
+    "CONSTRUCT_NOTIFY": "json://elsewhere", "CONSTRUCT_WEB": "on", "CONSTRUCT_SYNC": "/theirs",
+    "CONSTRUCT_KEY_COMMAND": "theirs", "CONSTRUCT_KEY_FILE": "/theirs",
+}  # fmt: skip
+
+
+def test_some_settings_count_in_no_env_file(config_env: Path) -> None:
+    """Trusted or not; the program says so. In `config.env` they count."""
+    usual = load_settings({})
+    env_file({**NEVER, "CONSTRUCT_LOOK_FOR": "http://127.0.0.1:1", "CONSTRUCT_MEMORY": "on"})
+    trust(config_env.parent)
+    found = load_settings({})
+    assert replace(found, misplaced=()) == usual
+    assert set(found.misplaced) == {*NEVER, "CONSTRUCT_LOOK_FOR"}
+    assert list(warnings(found))[1:] == [
+        *(f"Ignored {name} from .env: it counts only in the environment or in config.env."
+          for name in list(NEVER)[1:]),
+        "Ignored CONSTRUCT_LOOK_FOR from .env: it counts only in the environment.",
+    ]  # fmt: skip
+    Path(".env").rename(config_env)
+    found = load_settings({})
+    assert (found.notify, found.web, found.key_command) == ("json://elsewhere", True, "theirs")
+    assert (found.sync_folder, found.key_file) == (Path("/theirs"), Path("/theirs"))
 
 
 def test_trust_is_in_one_state_of_one_file(

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from construct.config import LOOK_FOR, load_settings
+from construct.config import SETTINGS
+from construct.setting import Setting
 from construct.store.transfer.formats import FORMATS
-from docs import reference
+from docs import reference, settings
 from tests.support.fake_api import FakeApi
 from tests.support.program import Program
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "benchmarks/README.md"])
-_ROW = re.compile(r"^\| `([A-Z_]+)` \| (.*?) \|", re.MULTILINE)
+_ROW = re.compile(r"^\| `([A-Z_]+)` \|", re.MULTILINE)
 _LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)")
 
 
@@ -28,44 +29,34 @@ _NOT_RUN = {
 """Of the README's commands: the tests themselves, and what changes the machine."""
 
 
-class Asked(dict[str, str]):
-    """An environment that keeps what it was asked for, with OpenAI's provider in it alone.
-
-    Without that provider its credentials are not asked for.
-    """
-
-    def get(self, name: str, default: str = "") -> str:  # type: ignore[override]
-        """Note the name."""
-        self[name] = ""
-        return "openai" if name == "CONSTRUCT_PROVIDER" else default
+def test_the_settings_are_documented_as_they_are_declared() -> None:
+    """`uv run python -m docs.settings` would change neither the page nor `.env.example`."""
+    text = settings.PAGE.read_text("utf-8")
+    assert settings.page(text) == text
+    assert set(_ROW.findall(text)) == SETTINGS.keys()
+    assert settings.EXAMPLE.read_text("utf-8") == settings.example()
 
 
-def settings_page() -> dict[str, str]:
-    """Return the settings of the page with their defaults."""
-    return dict(_ROW.findall((ROOT / "docs/settings.md").read_text("utf-8")))
+def choices(one: Setting) -> list[str]:
+    """Return the words that a setting may have, if it must be one of some."""
+    try:
+        one.read("?")
+    except ValueError as error:
+        listed = re.match("it must be one of (.*)", str(error))
+        return listed[1].split(", ") if listed else []
+    return []
 
 
-def test_every_setting_is_documented() -> None:
-    """The page and `.env.example` have just those that the program reads.
-
-    CONSTRUCT_LOOK_FOR counts from the environment only, so that no file can set it.
-    """
-    asked = Asked()
-    load_settings(asked)
-    assert settings_page().keys() == asked.keys() | {LOOK_FOR}
-    example = re.findall(r"^([A-Z_]+)=", (ROOT / ".env.example").read_text("utf-8"), re.MULTILINE)
-    assert sorted(example) == sorted(asked)
-
-
-def test_the_defaults_of_the_page_are_those_of_the_program() -> None:
-    """Setting each to what the page says changes nothing."""
-    literal = {
-        name: text.strip("`")
-        for name, text in settings_page().items()
-        if re.fullmatch("`[^`]+`", text)
-    }
-    assert len(literal) > 10
-    assert load_settings(literal) == load_settings({})
+def test_every_word_that_a_setting_may_have_is_explained() -> None:
+    """Each that is not the default, which may be what is left."""
+    words = [(one, word) for one in SETTINGS.values() for word in choices(one)]
+    assert len(words) > 20
+    unexplained = [
+        (one.name, word)
+        for one, word in words
+        if f"`{word}`" not in one.meaning and word != one.default
+    ]
+    assert unexplained == []
 
 
 def test_the_command_reference_is_what_the_program_says() -> None:

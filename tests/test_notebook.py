@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from construct.config import load_settings
 from construct.llm.notebook import Notebook
 from construct.llm.providers import choose_models
+from construct.load_settings import load_settings
 from construct.memory.shown.tool_rounds import stored_rounds
 from construct.prompts import shipped
 from construct.store.conversations import create_conversation

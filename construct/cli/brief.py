@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from construct.config import load_settings
+from construct.load_settings import load_settings
 from construct.operations.brief import brief as operation
 from construct.views.brief import brief_lines
 

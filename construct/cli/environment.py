@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from construct.cli.streams import answered_yes, complain, theme_setting
 from construct.clock import to_text
-from construct.config import Settings, UntrustedFile, load_settings
+from construct.config import SETTINGS, Settings
 from construct.env_file import answers_file, record_answer
 from construct.errors import ConstructError
+from construct.load_settings import load_settings, warnings
 from construct.program import in_shell, program_name
-from construct.setting_sources import SECRETS
+from construct.setting_sources import UntrustedFile
 from construct.store import cycles, purge
 from construct.store.conversations import (
     current_conversation,
@@ -47,13 +48,16 @@ class Environment:
         """The settings in force. Raises UsageError if one is invalid.
 
         If a `.env` sets something that needs the user's trust, this asks on a terminal,
-        unless the user has already refused. What stays ignored is reported.
+        unless the user has already refused. What stays ignored is reported, and so are
+        misspelt names.
         """
         settings = load_settings(db=self.db)
         if settings.untrusted is not None and _ask_about(settings.untrusted, settings.config_dir):
             settings = load_settings(db=self.db)
         if settings.untrusted is not None:
             complain(_what_was_ignored(settings.untrusted, settings.config_dir))
+        for warning in warnings(settings):
+            complain(warning)
         theme_setting.set(settings.theme)
         return settings
 
@@ -114,7 +118,9 @@ def _ask_about(untrusted: UntrustedFile, config_dir: Path) -> bool:
     path = os.path.abspath(untrusted.file.path)  # noqa: PTH100 - unlike Path.resolve it keeps links
     complain(f"{path} is not yet trusted. It would set:")
     for name, value in untrusted.settings.items():
-        complain(f"  {name}={_HIDDEN if name in SECRETS else shorten(value, _MAX_VALUE_LENGTH)}")
+        complain(
+            f"  {name}={_HIDDEN if SETTINGS[name].is_secret else shorten(value, _MAX_VALUE_LENGTH)}"
+        )
     complain("Trust it only if you wrote it. Your other keys are never sent to an address it sets.")
     try:
         trusted = answered_yes("Trust it?")

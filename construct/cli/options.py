@@ -10,9 +10,10 @@ from typing import Annotated
 import typer
 
 from construct.cli.environment import Environment
-from construct.config import load_settings, model_name
 from construct.errors import ConstructError, UsageError
+from construct.load_settings import load_settings
 from construct.program import in_shell, program_name
+from construct.setting_values import model_name
 from construct.store.conversations import list_conversations
 from construct.store.database import open_database
 from construct.store.observations import unsuperseded

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from construct.cli.streams import complain
-from construct.config import Settings, load_settings
+from construct.config import Settings
 from construct.errors import ConstructError, ExitStatus
+from construct.load_settings import load_settings
 from construct.memory.reminders import Reminder, outgoing_line, reminder_line
 from construct.operations.reminders import deliver, due, without_those_for_a_chat
 from construct.text import one_line, printable

@@ -10,11 +10,12 @@ from urllib.parse import urlsplit
 
 from construct.cli.environment import Environment
 from construct.cli.streams import complain, print_json, say
-from construct.config import Settings, load_settings
+from construct.config import Settings
 from construct.errors import ConstructError, UsageError
+from construct.load_settings import load_settings
 from construct.operations import setup as operation
 from construct.operations.setup import ModelChoice, Reach, SavedChoice
-from construct.setting_sources import server_address
+from construct.setting_values import server_address
 from construct.views import setup as view
 from construct.views.words import model_words
 

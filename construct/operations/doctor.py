@@ -4,13 +4,16 @@ import asyncio
 import shlex
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 
 from construct.config import Settings
 from construct.errors import ConstructError
 from construct.llm.providers import Models, choose_models
 from construct.llm.types import ChatMessage, Model, Request, Text
+from construct.load_settings import nearest_setting
 from construct.memory.recall.indexing import by_another_model, is_for_another_model
 from construct.memory.recall.meaning import meaning_for
 from construct.operations.indexing import by_words_alone, working_meaning
@@ -25,6 +28,7 @@ from construct.store.invariants import (
 )
 from construct.store.purge import is_pending
 from construct.store.vectors import count_without
+from construct.text import shorten
 from construct.user_rules import read_rules
 from construct.vocabulary import Provider
 
@@ -105,17 +109,27 @@ async def _answer(model: Model) -> Check:
 
 
 def _settings(settings: Settings) -> Check:
-    """Report the main settings, and unknown ones by name. Fails if the rules cannot be read."""
+    """Report the settings that are given, and unknown ones. Fails if the rules cannot be read."""
     try:
         read_rules(settings.memory_rules)
     except ConstructError as error:
         return Check("settings", False, str(error).replace("\n", " "))
-    unknown = f"; no such setting: {', '.join(settings.unknown)}" if settings.unknown else ""
-    return Check(
-        "settings",
-        True,
-        f"database {settings.db}, memory {settings.memory}, scope {settings.scope}{unknown}",
-    )
+    in_force = f"database {settings.db}, memory {settings.memory}, scope {settings.scope}"
+    unknown = [
+        f"no such setting: {shorten(name, 60)} (did you mean {nearest_setting(name)}?)"
+        for name in settings.unknown
+    ]
+    return Check("settings", True, "; ".join([in_force, *_given(settings), *unknown]))
+
+
+def _given(settings: Settings) -> Iterator[str]:
+    """Yield what each source sets. A secret is only named."""
+    by_source = attrgetter("source")
+    for source, given in groupby(sorted(settings.given, key=by_source), by_source):
+        texts = (
+            one.name if one.text is None else f"{one.name}={shorten(one.text, 60)}" for one in given
+        )
+        yield f"from {source}: {', '.join(texts)}"
 
 
 def _credentials(settings: Settings, models: Models) -> Check:

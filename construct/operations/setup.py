@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from construct.config import Settings, load_settings
+from construct.config import Settings
 from construct.env_file import write_settings
 from construct.errors import ConstructError, ModelError, UsageError
 from construct.llm import servers
@@ -30,6 +30,7 @@ from construct.llm.server_errors import OPENAI as OPENAIS_API
 from construct.llm.servers.types import ANTHROPIC, GGUF, FoundModel, models_named
 from construct.llm.servers.windows import ask_for_window
 from construct.llm.types import ChatMessage, Request, Text
+from construct.load_settings import load_settings
 from construct.program import in_shell
 from construct.setting_sources import (
     CREDENTIALS,

@@ -21,7 +21,7 @@ from tests.support.fake_api import FakeApi, Reply, faults
 
 CODE = """
 import sys
-from construct.config import load_settings
+from construct.load_settings import load_settings
 from construct.chat.line_mode import run_piped
 from construct.operations.opening import open_chat
 sys.exit(run_piped(open_chat(load_settings(), None, new=False, model=None, private=False)))

@@ -17,7 +17,7 @@ from tests.support.talks import LOW, facts
 
 CHAT = """
 import sys
-from construct.config import load_settings
+from construct.load_settings import load_settings
 from construct.chat.app import run_chat
 from construct.operations.opening import open_chat
 sys.exit(run_chat(open_chat(load_settings(), None, new=False, model=None, private=False)))

@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 
-from construct.config import load_settings
+from construct.load_settings import load_settings
 from construct.operations.demo import fill
 from tests.support.emulator import PseudoTerminal
 from tests.support.program import Program

@@ -228,9 +228,14 @@ def test_usage_is_by_purpose_and_model(program: Program) -> None:
 
 def test_doctor_finds_all_in_order(lived: Program) -> None:
     """`doctor` prints a finding for each of its checks."""
-    found = lived.json("doctor", more={"CONSTRUCT_MODLE": "x"})
+    more = {"CONSTRUCT_MODLE": "x", "CONSTRUCT_TZ": "UTC", "CONSTRUCT_KEY_COMMAND": "echo hush"}
+    found = lived.json("doctor", more=more)
     assert found["ok"] is True
-    assert "no such setting: CONSTRUCT_MODLE" in found["checks"][0]["detail"]
+    settings = found["checks"][0]["detail"]
+    assert "no such setting: CONSTRUCT_MODLE (did you mean CONSTRUCT_MODEL?)" in settings
+    assert "CONSTRUCT_TZ=UTC" in settings
+    assert "CONSTRUCT_KEY_COMMAND" in settings
+    assert "hush" not in str(found)
     names = [check["name"] for check in found["checks"]]
     assert names == [
         "settings",

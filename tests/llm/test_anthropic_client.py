@@ -17,7 +17,7 @@ from tests.support.weights import smollm
 
 CHOOSE = """
 import sys
-from construct.config import load_settings
+from construct.load_settings import load_settings
 from construct.llm.providers import choose_models
 from construct.llm.types import Request
 models = choose_models(load_settings({

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from construct.config import load_settings
 from construct.errors import ModelError, ModelUnreachableError
 from construct.llm.providers import Models, choose_models
 from construct.llm.servers import look
@@ -18,6 +17,7 @@ from construct.llm.types import (
     ToolUse,
     WorkRequest,
 )
+from construct.load_settings import load_settings
 from tests.support.llamacpp_server import LlamaServer
 
 WINDOW = 4096

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from construct.config import load_settings
 from construct.errors import NotConfiguredError, UsageError
 from construct.llm.anthropic_model import AnthropicModel
 from construct.llm.local_model import LocalModel
@@ -12,6 +11,7 @@ from construct.llm.notebook import Notebook
 from construct.llm.openai_model import OpenAIModel
 from construct.llm.providers import Models, choose_models, named_provider
 from construct.llm.servers import look
+from construct.load_settings import load_settings
 from construct.vocabulary import AttachmentKind, Provider
 from tests.support.model_servers import ModelServer, llamacpp, ollama, vllm
 from tests.support.weights import smollm

@@ -19,4 +19,4 @@ def context(
 ) -> Context:
     """Return the context of a user who is in the conversation `here`."""
     config = MemoryConfig(thresholds, "user", clock, daily_usd=1.0)
-    return Context(db, Settings(Path("unused"), Path("unused"), clock), config, here, worker)
+    return Context(db, Settings(Path("unused"), Path("unused"), clock=clock), config, here, worker)

@@ -4,8 +4,9 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
-from construct.config import Settings, load_settings
+from construct.config import Settings
 from construct.llm.providers import choose_models
+from construct.load_settings import load_settings
 from construct.memory.cycles.runner import StepReport
 from construct.operations.context import Context
 from construct.operations.status import Status, status

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from construct.clock import Clock
-from construct.config import load_settings
+from construct.load_settings import load_settings
 from construct.memory.config import memory_config_for
 from construct.memory.corrections import edit, pin
 from construct.operations.context import Context
