@@ -28,6 +28,7 @@ from construct.setting_values import (
     server_address,
     whole_number,
 )
+from construct.user_rules import RulesFile
 from construct.vocabulary import LearnSetting, MemorySetting, Provider, Scope
 
 
@@ -226,7 +227,7 @@ class Settings:
         " it counts only once you have accepted it",
         default=LearnSetting.ON,
     )
-    memory_rules: Path | None = setting(
+    memory_rules: RulesFile | None = setting(
         "CONSTRUCT_MEMORY_RULES",
         Section.COMMON,
         rules_file,

@@ -25,6 +25,7 @@ from construct.setting_sources import (
     Values,
 )
 from construct.text import shorten
+from construct.user_rules import RulesFile
 from construct.vocabulary import Provider
 
 _MISSPELT = 0.85
@@ -62,7 +63,7 @@ def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None =
         db = values.get("CONSTRUCT_DB") or data_dir / "construct.db"
     else:
         values.mark_overridden("CONSTRUCT_DB")
-    found = {"memory_rules": config_dir / "memory-rules.md"} | _found(Settings, values)
+    found = {"memory_rules": RulesFile(config_dir / "memory-rules.md")} | _found(Settings, values)
     found |= {
         "db": db,
         "config_dir": config_dir,

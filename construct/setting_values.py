@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from construct.user_rules import MAX_RULES_BYTES
+from construct.user_rules import MAX_RULES_BYTES, RulesFile
 
 _MAX_NUMBER = 1_000_000_000
 """The highest whole number that a setting can have."""
@@ -128,12 +128,12 @@ def readable_file(text: str) -> Path:
     return file
 
 
-def rules_file(text: str) -> Path:
+def rules_file(text: str) -> RulesFile:
     """Read the path of a file of memory rules."""
     file = readable_file(text)
     if file.stat().st_size > MAX_RULES_BYTES:
         raise ValueError("it is larger than 100 kB; make your memory rules shorter")
-    return file
+    return RulesFile(file, must_exist=True)
 
 
 def model_name(text: str) -> str:

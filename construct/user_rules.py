@@ -75,23 +75,38 @@ def parse_rules(text: str) -> Rules:
     return Rules(prose, tuple(words))
 
 
-def read_rules(path: Path | None) -> Rules:
-    """Return the rules in a file, empty if there is no file.
+@dataclass(frozen=True, slots=True)
+class RulesFile:
+    """Where the user's rules are."""
 
-    Raises ConstructError if it cannot be read or is too large, since its words could not be
-    kept out then.
+    path: Path
+    must_exist: bool = False
+    """Whether the user named it. Without a file of the usual name there are no rules."""
+
+
+def read_rules(file: RulesFile | None) -> Rules:
+    """Return the rules in a file, empty if there is none and none is named.
+
+    Raises ConstructError if it cannot be read or is too large, or if a file that is named is
+    gone, since its words could not be kept out then.
     """
-    if path is None:
+    if file is None:
         return Rules()
+    path = file.path
     try:
         if path.exists() and not path.is_file():
             raise ConstructError(
                 f"{path} is not a file, so nothing is remembered.\n"
                 "Set CONSTRUCT_MEMORY_RULES to a file, or put a file in its place."
             )
-        with path.open("rb") as file:
-            content = file.read(MAX_RULES_BYTES + 1)
+        with path.open("rb") as stream:
+            content = stream.read(MAX_RULES_BYTES + 1)
     except FileNotFoundError:
+        if file.must_exist:
+            raise ConstructError(
+                f"{path} is gone, so nothing is remembered.\n"
+                "Put it back, or unset CONSTRUCT_MEMORY_RULES and start again."
+            ) from None
         return Rules()
     except OSError as error:
         raise ConstructError(

@@ -20,7 +20,7 @@ from construct.store.database import transaction
 from construct.store.forbidden import count_left_out
 from construct.store.observations import kept_on_request
 from construct.text import one_line
-from construct.user_rules import EXAMPLE, Rules, parse_rules, read_rules
+from construct.user_rules import EXAMPLE, Rules, RulesFile, parse_rules, read_rules
 from tests.memory.builders import Life
 from tests.memory.cycles.scripted import observes, writes
 from tests.memory.graph.drawing import Graph, ScriptedModel, answer
@@ -137,18 +137,20 @@ def test_what_a_file_says() -> None:
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
-    """A missing file has no rules; a folder or a huge file is an error.
+    """A missing file has no rules, unless it is named; a folder or a huge file is an error.
 
     It may forbid something.
     """
-    assert read_rules(tmp_path / "none.md") == read_rules(None) == Rules()
+    assert read_rules(RulesFile(tmp_path / "none.md")) == read_rules(None) == Rules()
     with pytest.raises(ConstructError, match="is not a file"):
-        read_rules(tmp_path)
+        read_rules(RulesFile(tmp_path))
+    with pytest.raises(ConstructError, match="is gone"):
+        read_rules(RulesFile(tmp_path / "none.md", must_exist=True))
     (tmp_path / "huge.md").write_bytes(b"x" * 200_000)
     with pytest.raises(ConstructError, match="larger than 100 kB"):
-        read_rules(tmp_path / "huge.md")
+        read_rules(RulesFile(tmp_path / "huge.md"))
     (tmp_path / "latin.md").write_bytes(b"\xef\xbb\xbfnever: caf\xe9, x\r\n")
-    assert "x" in read_rules(tmp_path / "latin.md").never
+    assert "x" in read_rules(RulesFile(tmp_path / "latin.md")).never
 
 
 def test_a_rules_file_that_is_named_must_be_readable(program: Program) -> None:

@@ -9,6 +9,7 @@ from construct.cli.environment import Environment
 from construct.cli.streams import say
 from construct.errors import UsageError
 from construct.operations.demo import fill
+from construct.user_rules import RulesFile
 
 _WELCOME = """\
 This is the demo: a year in the life of Mara, who is invented. You work on a \
@@ -36,7 +37,7 @@ def demo(env: Environment) -> int:
             db=place / "demo.db",
             config_dir=place,
             persona=None,
-            memory_rules=place / "memory-rules.md",
+            memory_rules=RulesFile(place / "memory-rules.md"),
         )
         fill(settings)
         say(_welcome(shutil.get_terminal_size().columns))

@@ -26,6 +26,7 @@ from construct.store.conversations import (
 from construct.store.database import make_folder, open_database, open_without_creating, transaction
 from construct.store.faults import explain
 from construct.text import shorten
+from construct.user_rules import RulesFile
 
 if TYPE_CHECKING:
     from construct.operations.context import Context
@@ -63,7 +64,7 @@ class Environment:
 
     @contextmanager
     def database(
-        self, open_function: Callable[[Path, Path | None], sqlite3.Connection] = open_database
+        self, open_function: Callable[[Path, RulesFile | None], sqlite3.Connection] = open_database
     ) -> Iterator[sqlite3.Connection]:
         """Open the database and clean up after processes that were stopped.
 

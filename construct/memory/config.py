@@ -1,13 +1,13 @@
 """Settings of memory work, fitted to the main model's context window."""
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from construct.clock import Clock
 from construct.config import Settings, Thresholds
 from construct.memory.policy import fit_to
 from construct.memory.recall.meaning import Meaning, meaning_for
 from construct.memory.shown.frame import Frame
+from construct.user_rules import RulesFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class MemoryConfig:
     clock: Clock
     daily_usd: float
     """The most US dollars that memory work may cost in a day."""
-    rules_file: Path | None = None
+    rules_file: RulesFile | None = None
     """The file with the user's rules for what to remember or leave out. It may not exist."""
     meaning: Meaning | None = field(default=None, compare=False)
     """Lets recall compare texts by meaning; None if it uses words alone."""

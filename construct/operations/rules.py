@@ -6,7 +6,7 @@ from pathlib import Path
 from construct.config import Settings
 from construct.operations.context import Context
 from construct.operations.user_files import ensure_user_file
-from construct.user_rules import EXAMPLE, Rules, read_rules
+from construct.user_rules import EXAMPLE, Rules, RulesFile, read_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,8 @@ def ensure_rules_file(settings: Settings) -> Path:
 
     A new file can be read by its owner only. Raises ConstructError.
     """
-    file = settings.memory_rules or settings.config_dir / "memory-rules.md"
+    rules = settings.memory_rules
+    file = rules.path if rules else settings.config_dir / "memory-rules.md"
     ensure_user_file(file, EXAMPLE, "CONSTRUCT_MEMORY_RULES")
     return file
 
@@ -33,7 +34,7 @@ def rules_in_force(settings: Settings) -> RulesInForce:
     Raises ConstructError if the file cannot be read or created.
     """
     file = ensure_rules_file(settings)
-    return RulesInForce(file, read_rules(file))
+    return RulesInForce(file, read_rules(RulesFile(file)))
 
 
 def forbidden_word(ctx: Context, text: str) -> str | None:

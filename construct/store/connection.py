@@ -5,6 +5,8 @@ import threading
 from collections import Counter
 from pathlib import Path
 
+from construct.user_rules import RulesFile
+
 OPEN_CONNECTIONS: Counter[tuple[int, int]] = Counter()
 """Number of open connections of this process, by device and inode of the file.
 
@@ -22,7 +24,7 @@ class Connection(sqlite3.Connection):
 
     identity: tuple[int, int] | None = None
     path = Path()
-    rules_file: Path | None = None
+    rules_file: RulesFile | None = None
     """The user's rules for what is written through it."""
 
     def close(self) -> None:

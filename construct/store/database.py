@@ -16,6 +16,7 @@ from construct.errors import DatabaseUnusableError
 from construct.store import faults
 from construct.store.connection import OPEN_CONNECTIONS, OPENING_LOCK, SOUND, Connection
 from construct.store.version import APPLICATION_ID, SCHEMA_VERSION, has_side_file, side_file
+from construct.user_rules import RulesFile
 
 _BUSY_SECONDS = 10.0
 """How long to wait while another process has the lock."""
@@ -28,7 +29,7 @@ MAGIC = b"SQLite format 3\x00"
 """The first bytes of every SQLite database."""
 
 
-def open_database(path: Path, rules: Path | None = None) -> sqlite3.Connection:
+def open_database(path: Path, rules: RulesFile | None = None) -> sqlite3.Connection:
     """Open the database, and create or migrate it if necessary.
 
     A new file gets mode 0600, new folders 0700. `rules` is the file with the user's
@@ -49,7 +50,7 @@ def open_database(path: Path, rules: Path | None = None) -> sqlite3.Connection:
         raise faults.explain(error, path) from error
 
 
-def open_without_creating(path: Path, rules: Path | None = None) -> sqlite3.Connection:
+def open_without_creating(path: Path, rules: RulesFile | None = None) -> sqlite3.Connection:
     """Open the database if the file exists, otherwise an empty one in memory.
 
     For commands that only read.

@@ -10,6 +10,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from construct.store import faults
 from construct.store.database import open_database
+from construct.user_rules import RulesFile
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -30,7 +31,7 @@ class Store:
     """
 
     def __init__(
-        self, path: Path, patience: float | None = None, *, rules: Path | None = None
+        self, path: Path, patience: float | None = None, *, rules: RulesFile | None = None
     ) -> None:
         self.path = path
         self._rules = rules

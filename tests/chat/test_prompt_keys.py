@@ -14,7 +14,7 @@ from construct.config import Settings
 from construct.errors import ConstructError, UsageError
 from construct.llm.anthropic_model import AnthropicModel
 from construct.operations.rules import rules_in_force
-from construct.user_rules import EXAMPLE
+from construct.user_rules import EXAMPLE, RulesFile
 from construct.views.rules import rules_view
 from tests.chat.conftest import hold_reply, seated, stored
 from tests.support.fake_api import FakeApi, Reply
@@ -281,7 +281,7 @@ async def test_rules_open_in_the_editor(
     monkeypatch.setenv("EDITOR", f"'{script}'")
     monkeypatch.delenv("VISUAL", raising=False)
     file = tmp_path / "home" / "memory-rules.md"
-    async with seated(replace(settings, memory_rules=file)) as seat:
+    async with seated(replace(settings, memory_rules=RulesFile(file))) as seat:
         seat.type("/rules\r")
         await seat.see("Never in an observation: salary.")
         await seat.see("No model does the memory work, so only never: lines have an effect.")
@@ -290,7 +290,7 @@ async def test_rules_open_in_the_editor(
         seat.type("/remember My salary is 4,000\r")
         await seat.see("though your rules say never: salary")
     with pytest.raises(ConstructError, match="is not a file"):
-        rules_in_force(replace(settings, memory_rules=tmp_path))
+        rules_in_force(replace(settings, memory_rules=RulesFile(tmp_path)))
 
 
 def test_rules_that_the_worker_cannot_read_whole(settings: Settings, tmp_path: Path) -> None:
@@ -298,10 +298,10 @@ def test_rules_that_the_worker_cannot_read_whole(settings: Settings, tmp_path: P
     file = tmp_path / "memory-rules.md"
     file.write_text("Note what I cook.\n" * 1000)
     worker = AnthropicModel("claude-haiku-5-5")
-    shown = rules_view(rules_in_force(replace(settings, memory_rules=file)), worker)
+    shown = rules_view(rules_in_force(replace(settings, memory_rules=RulesFile(file))), worker)
     assert re.search(r"reads only the first \d{3} of 1000 lines", shown)
     file.write_text("Note what I cook. " * 1000)
-    shown = rules_view(rules_in_force(replace(settings, memory_rules=file)), worker)
+    shown = rules_view(rules_in_force(replace(settings, memory_rules=RulesFile(file))), worker)
     assert "reads none of them. Write shorter lines." in shown
 
 

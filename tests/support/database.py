@@ -10,6 +10,7 @@ from pathlib import Path
 
 from construct.store.connection import Connection
 from construct.store.database import open_database
+from construct.user_rules import RulesFile
 
 
 def new_database(path: Path) -> sqlite3.Connection:
@@ -30,4 +31,4 @@ def _empty() -> bytes:
 def use_rules(db: sqlite3.Connection, rules: Path | None) -> None:
     """Let the user's rules in a file apply to what is written through a connection."""
     assert isinstance(db, Connection)
-    db.rules_file = rules
+    db.rules_file = RulesFile(rules) if rules else None
