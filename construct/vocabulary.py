@@ -118,6 +118,33 @@ class QuestionKind(StrEnum):
     NEW = "new"
 
 
+class WaitingKind(StrEnum):
+    """What a review shows, in its order: questions, and what waits in another place."""
+
+    FORGET = "forget"
+    DOUBTFUL = "doubtful"
+    STAND_IN = "stand-in"
+    OUTCOME = "outcome"
+    REMINDER = "reminder"
+    LIST = "list"
+    TEXT = "text"
+    PROPOSAL = "proposal"
+    NEW = "new"
+    LEARNED = "learned"
+
+
+class Answer(StrEnum):
+    """What the user can answer in a review."""
+
+    KEEP = "keep"
+    EDIT = "edit"
+    PIN = "pin"
+    UNTRUE = "no longer true"
+    WITHHOLD = "withheld"
+    FORGET = "forget"
+    LATER = "later"
+
+
 class Replacement(StrEnum):
     """Why one observation replaced another."""
 

@@ -14,7 +14,7 @@ from prompt_toolkit.utils import is_dumb_terminal
 
 from construct.chat.around_prompt import NEW, ToolbarState
 from construct.chat.completion import CommandCompleter, PathCompleter
-from construct.chat.leaving import finish_memory, on_signals
+from construct.chat.leaving import leave, on_signals
 from construct.chat.screen import Screen
 from construct.chat.vi import wants_vi
 from construct.errors import ConstructError, ExitStatus
@@ -302,7 +302,7 @@ class Session:
                 await self._answering
             self._show_unsent()
             if not self._killed:
-                finishing = finish_memory(loaded.chat, loaded.out.notice)
+                finishing = leave(loaded.chat, loaded.out.notice)
                 self._finishing = asyncio.create_task(finishing, name="finish")
                 with suppress(asyncio.CancelledError):
                     await self._finishing

@@ -26,6 +26,7 @@ from construct.operations.context import Context, window_of
 from construct.operations.conversations import enter
 from construct.operations.opening import Opening
 from construct.operations.reminders import take_for_chat
+from construct.operations.review import Evening, evening
 from construct.operations.setup import LOCAL_SERVERS, all_models, own_server
 from construct.operations.status import Meters, meters
 from construct.pasted import Span
@@ -41,6 +42,7 @@ from construct.store.conversations import (
 )
 from construct.store.database import patience, transaction
 from construct.store.in_thread import Store
+from construct.store.review import newest_note
 from construct.talk.companion import Companion
 from construct.talk.events import Listener, TurnResult
 from construct.talk.ledger import Ledger
@@ -95,6 +97,8 @@ class Chat:
         )
         self._complain = complain
         self._session_id: int | None = None
+        self._newest_before = 0
+        """The newest observation when the chat began."""
         self._cache_expires_at: float | None = None
         """By the monotonic clock. Memory work that waits for it begins then."""
         self._beat: asyncio.Task[None] | None = None
@@ -308,6 +312,10 @@ class Chat:
             self.background.add(Job(self.conversation_id, leaving=True))
         return await self.background.finish(seconds)
 
+    async def evening(self) -> Evening:
+        """Return what was learned since this chat began, and how much waits for the user."""
+        return await self.run(evening, self._newest_before)
+
     async def close(self) -> None:
         """Stop the background work and close everything."""
         await stop(self._beat)
@@ -347,6 +355,7 @@ class Chat:
         with transaction(db):
             cycles.abandon_orphaned(db, to_text(self.clock.now()))
             self._session_id = cycles.open_session(db, self.conversation_id)
+            self._newest_before = newest_note(db)
 
     def _close_session(self, db: sqlite3.Connection) -> None:
         """Close the session, even if `start` was cancelled while it was being opened."""

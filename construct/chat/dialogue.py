@@ -11,10 +11,10 @@ from construct.chat.chat import Chat
 from construct.chat.commands import all_commands
 from construct.chat.commands.corrections import (
     accept_for_model,
-    ask_about_withheld,
     forget_for_model,
 )
 from construct.chat.commands.registry import AfterCommand, split_command
+from construct.chat.commands.review import ask_about_requests
 from construct.chat.output import Output
 from construct.errors import ConstructError, UsageError
 from construct.log import logger
@@ -113,7 +113,7 @@ class Dialogue:
 
     async def before_prompt(self) -> None:
         """Ask the questions that the user has to answer before the next prompt."""
-        await self._run(ask_about_withheld(self._chat, self._out))
+        await self._run(ask_about_requests(self._chat, self._out))
 
     async def _answer_or_command(
         self, text: str, attachments: Sequence[Attachment], pasted: Sequence[Span]

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from construct.errors import ConstructError
+
 if TYPE_CHECKING:
     from construct.chat.chat import Chat
 
@@ -13,6 +15,16 @@ _LEAVING_SECONDS = 20.0
 """How long leaving waits for the memory work that is due."""
 _PATIENCE_SECONDS = 0.3
 """How long that work may take before a notice says so."""
+
+
+async def leave(chat: "Chat", notice: Callable[[str], None]) -> None:
+    """Finish the memory work that is due, then say in one line what was learned and what waits."""
+    from construct.views.review import evening_line
+
+    await finish_memory(chat, notice)
+    with suppress(ConstructError):
+        if line := evening_line(await chat.evening()):
+            notice(line)
 
 
 async def finish_memory(chat: "Chat", notice: Callable[[str], None]) -> None:

@@ -10,7 +10,7 @@ from functools import partial
 
 from construct.chat.chat import Chat
 from construct.chat.dialogue import Dialogue
-from construct.chat.leaving import finish_memory, on_signals
+from construct.chat.leaving import leave, on_signals
 from construct.chat.plain import DumbTerminalOutput, PlainOutput, write
 from construct.errors import ConstructError, ExitStatus
 from construct.operations.opening import Opening
@@ -70,7 +70,7 @@ async def _on_dumb_terminal(opening: Opening) -> int:
             out.say("Ctrl-D leaves.")
 
     with on_signals(interrupt, "SIGINT"):
-        finish = partial(finish_memory, chat, out.notice)
+        finish = partial(leave, chat, out.notice)
         await _answer_all(chat, dialogue, lines, finish, prompt="\n> ")
     return ExitStatus.OK
 

@@ -25,6 +25,7 @@ from construct.cli.options import (
     in_range,
 )
 from construct.cli.reminders import remind
+from construct.cli.review import review
 from construct.cli.transfer import transfer
 from construct.cli.values import convert_without_pydantic, hide_argument_types
 from construct.errors import UsageError
@@ -389,6 +390,7 @@ def brief(context: typer.Context) -> int:
 app.add_typer(health)
 app.add_typer(transfer)
 app.add_typer(doors)
+app.add_typer(review)
 app.add_typer(memory, name="memory")
 app.add_typer(agenda, name="agenda")
 app.add_typer(remind, name="remind")

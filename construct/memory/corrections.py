@@ -82,6 +82,29 @@ def settle(db: sqlite3.Connection, observation_id: int, outcome: Settled, clock:
         return _replace(db, old, [new], clock, cycles.settled_notes(outcome))
 
 
+def take_as_own(db: sqlite3.Connection, observation_id: int, stance: Stance, clock: Clock) -> int:
+    """Let what only a text said be the user's own, with a stance. Return the new id.
+
+    This is an edit by the user. Raises ConstructError if the observation is superseded.
+    """
+    with transaction(db):
+        old = in_force(db, observation_id)
+        return _replace(db, old, [old._replace(stance=stance)], clock)
+
+
+def retract(db: sqlite3.Connection, observation_id: int, clock: Clock) -> int:
+    """Take an observation out of what is believed: it is true no longer. Return the edit's id.
+
+    Nothing replaces it. Raises ConstructError if it is superseded already.
+    """
+    with transaction(db):
+        old = in_force(db, observation_id)
+        now = to_text(clock.now())
+        cycle_id = cycles.insert_edit(db, old.conversation_id, now)
+        observations.supersede(db, [old.id], cycle_id, now)
+        return cycle_id
+
+
 def skip(db: sqlite3.Connection, observation_id: int, day: date, clock: Clock) -> int:
     """Settle what comes again for one day only. Return the new observation's id.
 

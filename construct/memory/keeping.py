@@ -116,34 +116,69 @@ def keep_reminder(
     return _insert(db, note, None, origin, said, clock)
 
 
-def keep_listed(db: sqlite3.Connection, facts: Sequence[ListedFact], clock: Clock) -> list[int]:
-    """Store facts of another program's list as notes, by one edit, and return their ids.
+def keep_listed(
+    db: sqlite3.Connection, fact: ListedFact, cycle_id: int, clock: Clock
+) -> int | None:
+    """Store a fact of another program's list as a note, and return its id.
 
-    They are stated, and dated by the list. One that an active note already says, or that
-    the user's rules forbid, is left out. Runs in the caller's transaction.
+    It is stated, and dated by the list. None if an active note already says it, or if the
+    user's rules forbid it. Runs in the caller's transaction, as part of an edit.
     """
-    now = to_text(clock.now())
-    cycle_id = 0
-    made: list[int] = []
-    for fact in facts:
-        noted_on = date.fromisoformat(fact.noted_on) if fact.noted_on else clock.today()
-        note = replace(_note(fact.text, noted_on), priority=Priority.MEDIUM)
-        if is_forbidden(db, note.content) or _equal_note(db, note) is not None:
-            continue
-        cycle_id = cycle_id or cycles.insert_edit(db, None, now)
-        row = {
-            **note_columns(note),
-            "origin": Origin.IMPORT,
-            "kept": 1,
-            "cycle_id": cycle_id,
-            "token_count": line_tokens(note),
-            "created_at": now,
-            "committed_at": now,
-        }
-        observation_id = observations.insert_observation(db, row)
-        assert observation_id is not None  # asked above whether a rule forbids it
-        made.append(observation_id)
+    note = replace(_note(fact.text, _noted_on(fact, clock)), priority=Priority.MEDIUM)
+    return _keep_text(db, note, Origin.IMPORT, cycle_id, clock)
+
+
+def keep_proposed(
+    db: sqlite3.Connection, fact: ListedFact, cycle_id: int, clock: Clock
+) -> int | None:
+    """Store what another program proposed as a note that is that program's word.
+
+    Otherwise as `keep_listed`.
+    """
+    note = replace(
+        _note(fact.text, _noted_on(fact, clock)), priority=Priority.MEDIUM, stance=Stance.QUOTED
+    )
+    return _keep_text(db, note, Origin.DOOR, cycle_id, clock)
+
+
+def keep_lost_line(
+    db: sqlite3.Connection,
+    fact: ListedFact,
+    message_ids: Sequence[int],
+    cycle_id: int,
+    clock: Clock,
+) -> int | None:
+    """Store a refused line that the user vouches for, resting on the messages it named.
+
+    Otherwise as `keep_listed`.
+    """
+    note = replace(_note(fact.text, _noted_on(fact, clock)), priority=Priority.MEDIUM)
+    made = _keep_text(db, note, Origin.USER, cycle_id, clock)
+    if made is not None:
+        note_links.link_messages(db, made, message_ids)
     return made
+
+
+def _noted_on(fact: ListedFact, clock: Clock) -> date:
+    return date.fromisoformat(fact.noted_on) if fact.noted_on else clock.today()
+
+
+def _keep_text(
+    db: sqlite3.Connection, note: NoteFields, origin: Origin, cycle_id: int, clock: Clock
+) -> int | None:
+    if is_forbidden(db, note.content) or _equal_note(db, note) is not None:
+        return None
+    now = to_text(clock.now())
+    row = {
+        **note_columns(note),
+        "origin": origin,
+        "kept": 1,
+        "cycle_id": cycle_id,
+        "token_count": line_tokens(note),
+        "created_at": now,
+        "committed_at": now,
+    }
+    return observations.insert_observation(db, row)
 
 
 def _note(content: str, today: date) -> NoteFields:

@@ -38,6 +38,8 @@ class Undone:
     """The number of relations that the undone graph cycles had found."""
     given_back: tuple[str, ...] = ()
     """Texts that the user had asked to forget, which the model is shown again."""
+    reopened: tuple[str, ...] = ()
+    """What the user decided by the undone edit, and is asked about again."""
     along: tuple[Cycle, ...] = ()
     """Later graph cycles, and runs that found nothing, undone with it.
 
@@ -133,6 +135,7 @@ def _revert(db: sqlite3.Connection, cycle: Cycle, clock: Clock) -> Undone:
         if moved_watermarks(db, cycle):
             _lower_watermarks(db, cycle.conversation_id, cycle.first_message_id or 0, now)
     questions.withdraw_of(db, cycle.id)
+    reopened = questions.reopen(db, cycle.id)
     base_tokens = None
     if cycle.kind == CycleKind.REFLECTOR:
         conversation_id = cycle.conversation_id
@@ -145,6 +148,7 @@ def _revert(db: sqlite3.Connection, cycle: Cycle, clock: Clock) -> Undone:
         reactivated=tuple(observations(db, superseded)),
         relations=relations,
         given_back=given_back,
+        reopened=reopened,
     )
 
 

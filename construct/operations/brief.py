@@ -15,6 +15,7 @@ from construct.memory.agenda import (
 from construct.store.agenda import dated_notes
 from construct.store.glance import read_at_a_glance
 from construct.store.reminders import FailedReminder, failed_reminders
+from construct.store.review import count_waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,8 @@ class Brief:
     """What is due in the next two days, then plans of the last two weeks."""
     failed: Sequence[FailedReminder] = ()
     """Reminders of the last two weeks that could not be delivered."""
+    waiting: int = 0
+    """How many questions wait for the user."""
 
 
 def brief(path: Path, clock: Clock) -> Brief:
@@ -37,6 +40,7 @@ def brief(path: Path, clock: Clock) -> Brief:
 
     def read(db: sqlite3.Connection) -> Brief:
         items = agenda_items(dated_notes(db, since=since), today)
-        return Brief(worth_mentioning(items, today), failed_reminders(db, since))
+        failed = failed_reminders(db, since)
+        return Brief(worth_mentioning(items, today), failed, count_waiting(db))
 
     return read_at_a_glance(path, read, Brief())

@@ -12,12 +12,12 @@ from construct.memory.forgetting import ForgetPlan, Forgotten
 from construct.memory.undo import Undone
 from construct.operations.context import Context
 from construct.references import Reference
-from construct.store import questions
+from construct.store import purge, questions
 from construct.store.conversations import get_conversation
 from construct.store.database import transaction
 from construct.store.questions import ForgetRequest
 from construct.store.records import Message, Observation
-from construct.vocabulary import CycleKind
+from construct.vocabulary import Answer, CycleKind
 
 
 def plan_forget(ctx: Context, reference: Reference, *, words: bool) -> ForgetPlan:
@@ -87,13 +87,12 @@ class ForgetQuestion:
     """The messages that would be emptied in addition to those asked for."""
 
 
-def next_question(ctx: Context) -> ForgetQuestion | None:
-    """Return the question about the oldest unanswered requests to forget, or None."""
+def forget_question(ctx: Context, question_id: int) -> ForgetQuestion | None:
+    """Return what a question asks to forget, and what would go with it. None if it is gone."""
     unanswered = questions.unanswered_requests(ctx.db)
-    if not unanswered:
-        return None
-    question_id = unanswered[0].question_id
     requests = [request for request in unanswered if request.question_id == question_id]
+    if not requests:
+        return None
     plans = [plan_forget(ctx, _reference(request), words=True) for request in requests]
     asked_for = {request.observation_id for request in requests}
     asked_for_messages = {request.message_id for request in requests}
@@ -117,18 +116,15 @@ def forget_requested(ctx: Context, question: ForgetQuestion) -> None:
     for request in question.requests:
         with suppress(NotFoundError):  # an earlier request may already have deleted it
             forget(ctx, _reference(request), words=True)
-    leave_withheld(ctx, question)
+    questions.answer(ctx.db, question.id, Answer.FORGET, to_text(ctx.clock.now()))
 
 
-def keep_requested(ctx: Context, question: ForgetQuestion) -> None:
-    """Keep what was to be forgotten: the model is shown it again."""
+def forget_text(ctx: Context, question_id: int) -> None:
+    """Delete the text that a question is about, and clear out its bytes."""
     with transaction(ctx.db):
-        questions.withdraw(ctx.db, question.id)
-
-
-def leave_withheld(ctx: Context, question: ForgetQuestion) -> None:
-    """Mark the question as answered; what is withheld from the model stays withheld."""
-    questions.answer(ctx.db, question.id, "withheld", to_text(ctx.clock.now()))
+        questions.forget_text(ctx.db, question_id, to_text(ctx.clock.now()))
+        purge.begin_erasure(ctx.db)
+    purge.finish_erasure(ctx.db)
 
 
 def _reference(request: ForgetRequest) -> Reference:

@@ -32,6 +32,7 @@ from construct.store.messages import MessageCounts
 from construct.store.observations import Count
 from construct.store.questions import count_stand_ins
 from construct.store.records import Cycle, Message, Watermarks
+from construct.store.review import count_waiting
 from construct.vocabulary import (
     EXTRACTIVE,
     CycleKind,
@@ -123,6 +124,8 @@ class Status:
     """Active observations by generation."""
     pending: Count
     superseded: int
+    waiting: int = 0
+    """How many questions wait for the user."""
     window: ModelWindow | None = None
     """How much the main model can read; None without a model."""
 
@@ -164,6 +167,7 @@ def status(ctx: Context) -> Status:
         committed=counts.committed,
         pending=counts.pending,
         superseded=counts.superseded,
+        waiting=count_waiting(db),
     )
 
 

@@ -6,12 +6,10 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from construct.clock import to_text
 from construct.errors import UsageError
 from construct.operations.context import Context
 from construct.store.attachments import attachment_data, get_attachment
 from construct.store.backlog import count_unobserved
-from construct.store.database import transaction
 from construct.store.output_file import (
     explaining,
     refuse_database,
@@ -19,7 +17,7 @@ from construct.store.output_file import (
     text_file,
     write_bytes,
 )
-from construct.store.questions import answer, listed_facts
+from construct.store.questions import listed_facts
 from construct.store.transfer.exporting import FORMATS, write_export
 from construct.store.transfer.foreign_values import noon
 from construct.store.transfer.foreign_writer import ImportOptions
@@ -126,14 +124,9 @@ def import_files(
 
 def accept_listed(ctx: Context, imported: Imported) -> Imported:
     """Take the facts of imported memory lists as notes, where the user has not decided yet."""
-    from construct.memory.keeping import keep_listed  # not needed when a chat starts
+    from construct.memory.answering import keep_all_listed  # not needed when a chat starts
 
-    with transaction(ctx.db):
-        waiting = listed_facts(ctx.db, imported.report.listed)
-        made = keep_listed(ctx.db, waiting, ctx.clock)
-        now = to_text(ctx.clock.now())
-        for fact in waiting:
-            answer(ctx.db, fact.question_id, "keep", now)
+    made = keep_all_listed(ctx.db, listed_facts(ctx.db, imported.report.listed), ctx.clock)
     return replace(imported, accepted=len(made), waiting=0)
 
 

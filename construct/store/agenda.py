@@ -27,6 +27,7 @@ class DatedNote(NamedTuple):
     label: str | None = None
     asked_at: str | None = None
     """When the companion asked how it turned out."""
+    created_at: str | None = None
 
 
 class FirstWording(NamedTuple):

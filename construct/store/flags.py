@@ -24,6 +24,15 @@ def set_flag(db: sqlite3.Connection, observation_id: int, flag: Flag, cycle_id: 
     )
 
 
+def end_flag(db: sqlite3.Connection, observation_id: int, flag: Flag, cycle_id: int) -> None:
+    """End a flag that counts now, in the name of a cycle."""
+    db.execute(
+        f"""UPDATE observation_flags SET ended_by = ?
+            WHERE observation_id = ? AND flag = ? AND {IN_FORCE}""",
+        (cycle_id, observation_id, flag),
+    )
+
+
 def flagged(db: sqlite3.Connection, flag: Flag) -> frozenset[int]:
     """Return the ids of the observations that have a flag."""
     query = f"SELECT observation_id FROM observation_flags WHERE flag = ? AND {IN_FORCE}"

@@ -22,10 +22,11 @@ from construct.store.note_links import (
 from construct.store.observations import observations
 from construct.store.replies import replies_to
 from construct.store.sql import ID_LIST, column, insert, json_ids, new_uid, scalar
-from construct.vocabulary import QuestionKind
+from construct.vocabulary import Answer, QuestionKind
 
 _ITEMS = "question_items AS item JOIN questions AS q ON q.id = item.question_id"
-_APPLIED = f"SELECT {{}} FROM {_ITEMS} WHERE withheld_at IS NOT NULL"
+_NOT_KEPT = "ifnull(answer, '') <> 'keep'"
+_APPLIED = f"SELECT {{}} FROM {_ITEMS} WHERE withheld_at IS NOT NULL AND {_NOT_KEPT}"
 
 
 class ForgetRequest(NamedTuple):
@@ -35,6 +36,9 @@ class ForgetRequest(NamedTuple):
     observation_id: int | None
     message_id: int | None
     words: str
+    asked_at: str | None
+    """When the user was asked, if they have not answered yet."""
+    created_at: str
 
 
 class ListedFact(NamedTuple):
@@ -170,6 +174,11 @@ def withhold_committed(db: sqlite3.Connection, conversation_id: int, now: str) -
                WHERE conversation_id = ? AND kind = 'observer' AND status = 'succeeded')""",
         (now, conversation_id),
     )
+    _withhold_applied(db)
+
+
+def _withhold_applied(db: sqlite3.Connection) -> None:
+    """Withhold from the model what the applied requests to forget are about."""
     db.execute(
         f"""UPDATE observations SET withheld = 1
             WHERE withheld = 0 AND NOT pinned AND origin <> 'user'
@@ -200,7 +209,8 @@ def messages_not_yet_withheld(db: sqlite3.Connection) -> frozenset[int]:
 
 def messages_to_forget(db: sqlite3.Connection) -> frozenset[int]:
     """Return the ids of messages that the user asked to forget, withheld yet or not."""
-    query = f"SELECT message_id FROM {_ITEMS} WHERE kind = 'forget' AND message_id IS NOT NULL"
+    query = f"""SELECT message_id FROM {_ITEMS}
+               WHERE kind = 'forget' AND {_NOT_KEPT} AND message_id IS NOT NULL"""
     return frozenset(column(db, query))
 
 
@@ -211,7 +221,8 @@ def unanswered_requests(db: sqlite3.Connection) -> list[ForgetRequest]:
     observation that is listed.
     """
     rows = db.execute(
-        f"""SELECT q.id, item.observation_id, item.message_id, coalesce(o.content, m.content)
+        f"""SELECT q.id, item.observation_id, item.message_id, coalesce(o.content, m.content),
+                  q.asked_at, q.created_at
            FROM {_ITEMS} LEFT JOIN observations AS o ON o.id = item.observation_id
            LEFT JOIN messages AS m ON m.id = item.message_id
            WHERE kind = 'forget' AND withheld_at IS NOT NULL AND answered_at IS NULL AND NOT along
@@ -223,11 +234,57 @@ def unanswered_requests(db: sqlite3.Connection) -> list[ForgetRequest]:
     return [r for r in requests if r.message_id not in behind]
 
 
-def answer(db: sqlite3.Connection, question_id: int, words: str, now: str) -> None:
-    """Record what the user answered; what the question withholds stays withheld."""
+def answer(
+    db: sqlite3.Connection, question_id: int, words: str, now: str, cycle_id: int | None = None
+) -> None:
+    """Record what the user answered, and by which edit; what it withholds stays withheld."""
     db.execute(
-        "UPDATE questions SET answered_at = ?, answer = ? WHERE id = ?", (now, words, question_id)
+        "UPDATE questions SET answered_at = ?, answer = ?, answered_by = ? WHERE id = ?",
+        (now, words, cycle_id, question_id),
     )
+
+
+def keep_requested(db: sqlite3.Connection, question_id: int, now: str, cycle_id: int) -> None:
+    """Record that what was to be forgotten is kept, and stop withholding it."""
+    answer(db, question_id, Answer.KEEP, now, cycle_id)
+    _give_back(db, *_items_of(db, question_id))
+
+
+def reopen(db: sqlite3.Connection, cycle_id: int) -> tuple[str, ...]:
+    """Ask again what an undone edit answered. Returns what these questions are about."""
+    about = column(
+        db,
+        """SELECT coalesce(o.content, text, m.content, '') FROM questions AS q
+           LEFT JOIN question_items AS item ON item.question_id = q.id AND NOT along
+           LEFT JOIN observations AS o ON o.id = item.observation_id
+           LEFT JOIN messages AS m ON m.id = item.message_id
+           WHERE answered_by = ? GROUP BY q.id ORDER BY q.id""",
+        (cycle_id,),
+    )
+    if about:
+        db.execute(
+            """UPDATE questions SET answered_at = NULL, answer = NULL, answered_by = NULL
+               WHERE answered_by = ?""",
+            (cycle_id,),
+        )
+        _withhold_applied(db)
+    return tuple(about)
+
+
+def link_note(db: sqlite3.Connection, question_id: int, observation_id: int) -> None:
+    """Let a question be about the note that its text became: it is forgotten with it."""
+    _insert_item(db, question_id, observation_id=observation_id)
+
+
+def note_asked(db: sqlite3.Connection, question_id: int, now: str) -> None:
+    """Record that the user has seen a question."""
+    db.execute("UPDATE questions SET asked_at = ? WHERE id = ?", (now, question_id))
+
+
+def forget_text(db: sqlite3.Connection, question_id: int, now: str) -> None:
+    """Delete the text of a question. The row stays, so that no import asks it again."""
+    answer(db, question_id, Answer.FORGET, now)
+    db.execute("UPDATE questions SET text = NULL, source = NULL WHERE id = ?", (question_id,))
 
 
 def withheld_by(db: sqlite3.Connection, cycle_id: int) -> tuple[str, ...]:
@@ -252,11 +309,25 @@ def withdraw(db: sqlite3.Connection, question_id: int) -> None:
 
     Messages forgotten for good stay withheld.
     """
-    of_question = "SELECT {0} FROM question_items WHERE question_id = ? AND {0} IS NOT NULL"
-    observation_ids = column(db, of_question.format("observation_id"), (question_id,))
-    message_ids = column(db, of_question.format("message_id"), (question_id,))
+    observation_ids, message_ids = _items_of(db, question_id)
     db.execute("DELETE FROM questions WHERE id = ?", (question_id,))
     db.execute("DELETE FROM question_items WHERE question_id = ?", (question_id,))
+    _give_back(db, observation_ids, message_ids)
+
+
+def _items_of(db: sqlite3.Connection, question_id: int) -> tuple[list[int], list[int]]:
+    """Return the ids of the observations and of the messages that a question is about."""
+    query = "SELECT {0} FROM question_items WHERE question_id = ? AND {0} IS NOT NULL"
+    return (
+        column(db, query.format("observation_id"), (question_id,)),
+        column(db, query.format("message_id"), (question_id,)),
+    )
+
+
+def _give_back(
+    db: sqlite3.Connection, observation_ids: Iterable[int], message_ids: Iterable[int]
+) -> None:
+    """Stop withholding what no question withholds any more."""
     db.execute(
         f"""UPDATE observations SET withheld = 0
             WHERE id IN {ID_LIST} AND id NOT IN ({_APPLIED.format("observation_id")}

@@ -24,7 +24,8 @@ any part of a reply are marked.
 LEFT_OUT_SQL = f"(stop_reason IS NOT NULL AND stop_reason IN ('{REFUSED}', '{DROPPED}'))"
 TO_FORGET_SQL = """(SELECT message_id FROM question_items
     JOIN questions ON questions.id = question_id
-    WHERE message_id IS NOT NULL AND withheld_at IS NOT NULL)"""
+    WHERE message_id IS NOT NULL AND withheld_at IS NOT NULL
+        AND ifnull(answer, '') <> 'keep')"""
 """SQL for the right side of `IN`: the messages that the user asked to forget.
 
 Recall does not give them to a model. They are withheld once they have left their window.

@@ -9,6 +9,7 @@ from sqlite_utils import Database, Migrations
 from construct.store.dates import FILL_FIRST_DATES
 from construct.store.schema_notes import m013_one_kind_of_note
 from construct.store.schema_reminders import m014_reminders
+from construct.store.schema_review import m015_review
 from construct.store.schema_search import (
     INDEX_LINES,
     m004_search,
@@ -473,7 +474,7 @@ for _step in (
     m001_talk, m002_memory, m003_curated, m004_search, m005_briefings, m006_vectors, m007_own_words, m008_replaced,
     m009_taken_in, m010_door_calls, m011_attachments, m012_calls_by_client,
     m013_one_kind_of_note,
-    m014_reminders,
+    m014_reminders, m015_review,
 ):  # fmt: skip
     migrations()(_step)
 

@@ -42,6 +42,7 @@ class _UndoSentences:
     removed: str
     reactivated: str
     shown_again: str
+    reopened: str
     relations: str
 
 
@@ -49,12 +50,14 @@ _WOULD_UNDO = _UndoSentences(
     removed="{} would be removed:",
     reactivated="{} would be active again:",
     shown_again="You had asked for this to be forgotten. The model would see it again:",
+    reopened="You decided on this. You would be asked again:",
     relations="{} would be removed from the graph.",
 )
 _DID_UNDO = _UndoSentences(
     removed="{} removed:",
     reactivated="{} active again:",
     shown_again="You had asked for this to be forgotten. The model sees it again:",
+    reopened="You decided on this. It waits in the review again:",
     relations="{} removed from the graph.",
 )
 
@@ -253,6 +256,10 @@ def _changes(changes: Undone, today: date, sentences: _UndoSentences) -> Iterato
         shown = changes.given_back[:_MAX_LISTED]
         lines = [f"  “{shorten(text, _WITHHELD_QUOTE_LENGTH)}”" for text in shown]
         yield Text("\n".join([sentences.shown_again, *lines]))
+    if changes.reopened:
+        reopened = changes.reopened[:_MAX_LISTED]
+        lines = [f"  “{shorten(text, _WITHHELD_QUOTE_LENGTH)}”" for text in reopened]
+        yield Text("\n".join([sentences.reopened, *lines]))
     if changes.relations:
         yield Text(sentences.relations.format(counted(changes.relations, "relation")))
 

@@ -19,6 +19,7 @@ from construct.program import in_shell
 from construct.store.records import Cycle
 from construct.text import one_line, shorten
 from construct.views.learning import stand_ins_view
+from construct.views.review import waiting_words
 from construct.views.rules import left_out_view
 from construct.views.widgets import ByWidth, grid
 from construct.views.words import counted, money, percent, when
@@ -81,6 +82,7 @@ def status_json(status: Status) -> dict[str, Any]:
             "superseded": {"count": status.superseded},
         },
         "reflections": asdict(status.reflections),
+        "waiting": status.waiting,
         "stand_ins": status.work.stand_ins,
         "generations": {str(level): size.count for level, size in status.committed.items()},
         "watermarks": {name: id_ or None for name, id_ in asdict(status.watermarks).items()},
@@ -93,6 +95,7 @@ def status_json(status: Status) -> dict[str, Any]:
 
 def status_notes(status: Status, imported: int = 0, compact: str = "/compact") -> Iterator[str]:
     """Yield sentences on what the bars do not explain: delays, limits, backlog."""
+    yield from _waiting_note(status.waiting, compact)
     if status.mode in {Mode.READ_ONLY, Mode.OFF}:
         return
     work = status.work
@@ -129,6 +132,12 @@ def status_notes(status: Status, imported: int = 0, compact: str = "/compact") -
     if imported:
         messages = counted(imported, "imported message")
         yield f"Not observed yet: {messages}. {in_shell('observe')} learns from them."
+
+
+def _waiting_note(waiting: int, compact: str) -> Iterator[str]:
+    if waiting:
+        command = "/review" if compact == "/compact" else in_shell("review")
+        yield f"{waiting_words(waiting)}: {command}"
 
 
 def watermarks_view(watermarks: Sequence[Watermark], clock: Clock) -> RenderableType:

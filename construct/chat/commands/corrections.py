@@ -1,4 +1,4 @@
-"""Commands that correct the memory, and the questions about requests to forget."""
+"""Commands that correct the memory, and what the main model asks about it."""
 
 from construct.chat.chat import Chat
 from construct.chat.commands.arguments import named, observation_choices
@@ -158,28 +158,3 @@ async def undo(chat: Chat, out: Output, argument: str) -> None:
             return
     done = await chat.run(forgetting.undo, plan)
     out.show(views.undone_view(done, chat.clock.today()))
-
-
-async def ask_about_withheld(chat: Chat, out: Output) -> None:
-    """Ask about the requests to forget that the user made in conversation.
-
-    Until the user answers, what they are about is withheld from the model.
-    """
-    if not out.interactive:
-        return
-    while question := await chat.run(forgetting.next_question):
-        out.show(views.forget_request_view(question, chat.clock.today()))
-        if await out.ask("Forget it for good?"):
-            await chat.run(forgetting.forget_requested, question)
-            chat.shown = None
-            out.reload_history()
-            out.say("Forgotten.")
-        elif await out.ask("Keep it after all?"):
-            await chat.run(forgetting.keep_requested, question)
-            out.say("Kept.")
-        else:
-            await chat.run(forgetting.leave_withheld, question)
-            out.say(
-                "It stays withheld. /forget ID --words deletes it (the ID is above). /undo gives "
-                "it back, after taking back all newer memory work."
-            )

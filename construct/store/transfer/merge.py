@@ -296,8 +296,14 @@ _UPDATE_KNOWN = (
        SET withheld_at = ifnull(h.withheld_at, s.withheld_at),
            asked_at = ifnull(h.asked_at, s.asked_at),
            answer = iif(h.answered_at IS NULL, s.answer, h.answer),
+           answered_by = iif(h.answered_at IS NULL, s.answered_by, h.answered_by),
            answered_at = ifnull(h.answered_at, s.answered_at)
        FROM scratch.questions_mapped AS s WHERE h.id = s.id""",
+    f"""UPDATE main.tracked_values AS h
+        SET superseded_at = s.superseded_at, superseded_by = s.superseded_by
+        FROM scratch.tracked_values_mapped AS s
+        WHERE h.id = s.id AND NOT s.is_new AND h.superseded_at IS NULL
+        AND s.superseded_at IS NOT NULL AND s.superseded_by IN ({_new("cycles")})""",
     # A flag that a new cycle ended.
     f"""UPDATE main.observation_flags AS h SET ended_by = s.ended_by
         FROM scratch.observation_flags_mapped AS s

@@ -27,7 +27,7 @@ from tests.support.fake_api import FakeApi, Reply
 
 CONTRACT = (
     "/help /memory /profile /persona /rules /compact /undo /watermarks /generations /context "
-    "/recall /remember /why /forget /edit /pin /agenda /diff /detach /doors /drop /private "
+    "/recall /remember /review /why /forget /edit /pin /agenda /diff /detach /doors /drop /private "
     "/status /usage /model /new /conversations /switch /rename /fork /graph /export /editor "
     "/retry /copy /quit"
 )
@@ -68,6 +68,7 @@ SHOWN = {
     "/diff yesterday today": "+ 1",
     "/private on": "nothing you say is stored",
     "/private off": "already off",
+    "/review": "Nothing waits for your decision",
     "/status": "next observation",
     "/usage": "claude-sonnet-5-5",
     "/doors": "No other program has read",
