@@ -32,7 +32,7 @@ def review_command(context: typer.Context, as_json: Json = False) -> None:
     from construct.views import review as views
 
     env = environment(context)
-    if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if as_json or not is_on_terminal():
         with env.reading() as ctx:
             waiting = operations.waiting(ctx)
         print_json(views.list_json(waiting)) if as_json else show(views.list_view(waiting))
@@ -45,6 +45,11 @@ def review_command(context: typer.Context, as_json: Json = False) -> None:
         learned = operations.learned(ctx)
         if learned and _line(f"{views.learned_question(len(learned))} [y/N]") in {"y", "yes"}:
             _go_through(ctx, of_learned=True)
+
+
+def is_on_terminal() -> bool:
+    """Return whether there is somebody to ask."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _go_through(ctx: "Context", *, of_learned: bool) -> bool:

@@ -11,7 +11,7 @@ from construct.views import review as views
 from construct.vocabulary import Answer, ItemKind, WaitingKind
 
 
-@group.command("/review", "decide on what waits for you")
+@group.command("/review", "decide what waits")
 async def review(chat: Chat, out: Output, argument: str) -> None:
     """Shows what waits for your decision, one at a time, with the words it rests on.
 
