@@ -278,3 +278,19 @@ class Provider(StrEnum):
     OPENAI = "openai"
     LOCAL = "local"
     NOTEBOOK = "notebook"
+
+
+class Permission(StrEnum):
+    """The user's lasting answer about a tool from outside."""
+
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+class Outside(StrEnum):
+    """How a reply is mixed with text from outside: words that are not the user's own."""
+
+    BEFORE = "before"
+    """The request held such text, as a paste."""
+    RESULT = "result"
+    """The reply itself holds a tool's or the web's result, which is sent along with it."""

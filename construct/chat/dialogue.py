@@ -15,6 +15,7 @@ from construct.chat.commands.corrections import (
 )
 from construct.chat.commands.registry import AfterCommand, split_command
 from construct.chat.commands.review import ask_about_requests
+from construct.chat.commands.tools import ask_about_tool
 from construct.chat.output import Output
 from construct.errors import ConstructError, UsageError
 from construct.log import logger
@@ -65,6 +66,7 @@ class Dialogue:
         if out.interactive:
             chat.companion.forget = partial(forget_for_model, chat, out)
             chat.companion.accept = partial(accept_for_model, out)
+            chat.companion.ask_about_tool = partial(ask_about_tool, out)
 
     @property
     def busy(self) -> bool:
@@ -103,6 +105,8 @@ class Dialogue:
             await self._run(self._replay_last_exchange())
 
     async def _replay_last_exchange(self) -> None:
+        for line in await asyncio.to_thread(self._chat.companion.tools.notices):
+            self._out.notice(line)
         if said := await self._chat.run(last_exchange):
             self._out.replay(said, self._chat.clock)
         if await self._chat.run(small_model_is_news):

@@ -19,6 +19,7 @@ from construct.talk.events import (
     Retrying,
     Storing,
     Thinking,
+    ToolAnswered,
     ToolCalled,
     TurnResult,
     Waiting,
@@ -208,10 +209,15 @@ class ScreenReply:
             case Retrying(why):
                 live.wait(f"{why}, trying again")
             case ToolCalled(_, summary):
-                self._flush()
-                line = Text(f"· {one_line(summary)}", style="dim")
-                self._screen.print(to_ansi(line, self._screen.width, self._screen.theme), "tool")
-                live.wait("thinking")
+                self._print_tool_line(f"· {one_line(summary)}")
+            case ToolAnswered(line):
+                self._print_tool_line(f"  {one_line(line)}")
+
+    def _print_tool_line(self, text: str) -> None:
+        self._flush()
+        line = Text(text, style="dim")
+        self._screen.print(to_ansi(line, self._screen.width, self._screen.theme), "tool")
+        self._screen.live.wait("thinking")
 
     def end(self, result: TurnResult | None) -> None:
         """Print the rest."""

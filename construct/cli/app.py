@@ -26,6 +26,7 @@ from construct.cli.options import (
 )
 from construct.cli.reminders import remind
 from construct.cli.review import review
+from construct.cli.tools import tools
 from construct.cli.transfer import transfer
 from construct.cli.values import convert_without_pydantic, hide_argument_types
 from construct.errors import UsageError
@@ -394,4 +395,5 @@ app.add_typer(review)
 app.add_typer(memory, name="memory")
 app.add_typer(agenda, name="agenda")
 app.add_typer(remind, name="remind")
+app.add_typer(tools, name="tools")
 app.add_typer(conversations, name="conversations")

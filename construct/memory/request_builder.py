@@ -66,6 +66,8 @@ class RequestBuilder:
     settings: Settings
     config: MemoryConfig
     model: Model
+    outside_tools: tuple[Tool, ...] = ()
+    """The tools from outside that the model is offered besides the memory's."""
 
     @property
     def _uses_memory(self) -> bool:
@@ -253,9 +255,10 @@ class RequestBuilder:
         return context.system_text(prompts.persona(persona_file), guide, continuation)
 
     def _tools(self) -> tuple[Tool, ...]:
-        if self._uses_memory and self.model.context_window >= SMALL_WINDOW:
-            return tools_for(self.config.scope)
-        return ()
+        if self.model.context_window < SMALL_WINDOW:
+            return ()
+        own = tools_for(self.config.scope) if self._uses_memory else ()
+        return (*own, *self.outside_tools)
 
     def _cache_life(self, db: sqlite3.Connection, conversation_id: int) -> CacheLife:
         return policy.choose_life([from_text(t) for t in recent_times(db, conversation_id)])
@@ -280,4 +283,5 @@ def unstored_message(new: NewMessage, now: str, id: int = 0) -> Message:
         retried=0,
         withheld=0,
         attached="\n".join(file.file.line for file in new.attachments) or None,
+        outside=new.outside,
     )

@@ -18,7 +18,7 @@ from construct.memory.shown.forks import reach
 from construct.store import messages
 from construct.store.database import transaction
 from construct.store.in_thread import Store
-from construct.store.outside_text import holds_outside_text
+from construct.store.outside_text import any_from_outside
 from construct.store.records import Message, Observation
 from construct.store.reply_context import ContextItem
 from construct.text import shorten
@@ -85,6 +85,10 @@ _WRITING_TOOLS = (
 )
 
 
+MEMORY_TOOLS = frozenset({*reading_tools.NAMES, *(t.name for t in _WRITING_TOOLS)})
+"""The names of all memory tools."""
+
+
 def tools_for(scope: str) -> tuple[Tool, ...]:
     """Return the memory tools. With the scope `user`, recall searches all conversations."""
     here = "in this conversation, or kept for good"
@@ -105,6 +109,8 @@ class ToolBox:
     """Forgets an observation if the user agrees; None if there is no way to ask."""
     accept: Accept | None = None
     """Asks whether what is to be kept is the user's own; None if there is no way to ask."""
+    holds_outside_text: bool = False
+    """Whether the request holds text from outside, apart from the items `given`."""
     given: Callable[[], Iterable[ContextItem]] = tuple
     """Returns the memory items that the model has been given in this turn."""
     answering: tuple[int, ...] = ()
@@ -168,7 +174,8 @@ class ToolBox:
 
     async def _is_users_own(self, note: str) -> bool:
         """Return whether a note to be kept is the user's own word; asks where that is unsure."""
-        if not await self.store.call(holds_outside_text, self.conversation_id, self.given()):
+        given = self.given()
+        if not (self.holds_outside_text or await self.store.call(any_from_outside, given)):
             return True
         return self.accept is not None and await self.accept(note)
 

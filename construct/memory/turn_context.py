@@ -28,10 +28,11 @@ from construct.store import observations
 from construct.store.agenda import dated_notes
 from construct.store.conversations import get_conversation, get_watermarks
 from construct.store.messages import LAST, get_message, live_ids, live_messages
+from construct.store.outside_text import any_from_outside, window_holds_outside_text
 from construct.store.reply_context import ContextItem, forgotten_items
 from construct.store.search import Filters
 from construct.store.shown import shown_ids
-from construct.vocabulary import AgendaState, ItemKind, Role, Way
+from construct.vocabulary import AgendaState, ItemKind, Outside, Role, Way
 
 _MAX_ITEMS = 3
 _MIN_PAUSE = timedelta(hours=1)
@@ -176,6 +177,21 @@ def render(context: TurnContext) -> str:
     if context.left_open:
         lines.append(f"Left open before the pause: {inline(context.left_open)}")
     return "\n".join(["<ambient>", *lines, "</ambient>"])
+
+
+def holds_outside_text(
+    db: sqlite3.Connection, conversation_id: int, items: Sequence[ContextItem]
+) -> bool:
+    """Return whether a request holds words that are not the user's own.
+
+    They are in the window, in what a fork is shown of its parent, or in memory items.
+    """
+    inherited = forks.inherited_window(db, get_conversation(db, conversation_id))
+    return (
+        window_holds_outside_text(db, conversation_id)
+        or any(m.pasted or m.attached or m.outside == Outside.RESULT for m in inherited)
+        or any_from_outside(db, items)
+    )
 
 
 def context_items(context: TurnContext) -> tuple[ContextItem, ...]:

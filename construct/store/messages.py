@@ -53,6 +53,8 @@ class NewMessage:
     attachments: tuple[NewAttachment, ...] = ()
     pasted: tuple[Span, ...] = ()
     """The parts of the content that are pasted: somebody else's words."""
+    outside: str | None = None
+    """How a reply is mixed with text from outside (`Outside`)."""
 
 
 def add_message(
@@ -81,6 +83,7 @@ def add_message(
         "token_count": message_tokens(content, message.blocks)
         + sum(new.sent_tokens for new in message.attachments),
         "created_at": now, "utc_offset": utc_offset, "pasted": dump_spans(pasted),
+        "outside": message.outside,
     }  # fmt: skip
     message_id = insert(db, "messages", row)
     add_attachments(db, message_id, message.attachments)

@@ -5,34 +5,37 @@ from collections.abc import Iterable
 
 from construct.store.reply_context import ContextItem
 from construct.store.sql import ID_LIST, exists, json_ids
-from construct.vocabulary import ItemKind, Stance
+from construct.vocabulary import ItemKind, Outside, Stance
 
-_FROM_OUTSIDE = "(pasted IS NOT NULL OR attached IS NOT NULL)"
+_IS_BROUGHT = "(pasted IS NOT NULL OR attached IS NOT NULL)"
 """SQL condition on `messages`: something was pasted into it or attached to it."""
+_HOLDS_RESULT = f"outside = '{Outside.RESULT}'"
+"""SQL condition on `messages`: a tool's or the web's result is sent along with it."""
 
 
-def holds_outside_text(
-    db: sqlite3.Connection, conversation_id: int, items: Iterable[ContextItem]
-) -> bool:
-    """Return whether a paste, a file or a quoted passage is before the model.
+def window_holds_outside_text(db: sqlite3.Connection, conversation_id: int) -> bool:
+    """Return whether a paste, a file or a tool's result is in a conversation's window."""
+    in_window = f"""messages WHERE conversation_id = ? AND NOT archived AND NOT withheld
+        AND ({_IS_BROUGHT} OR {_HOLDS_RESULT}) AND id > ifnull((SELECT message_id FROM watermarks
+            WHERE conversation_id = messages.conversation_id AND name = 'window'), 0)"""
+    return exists(db, in_window, (conversation_id,))
 
-    They may be in the conversation's window, or among the `items` of memory that came
-    with the request or that a tool returned.
+
+def any_from_outside(db: sqlite3.Connection, items: Iterable[ContextItem]) -> bool:
+    """Return whether any memory item is a quoted passage.
+
+    That is a quoted note, a message with a paste or a file, or a reply that had text from
+    outside before it and may repeat it.
     """
     ids: dict[str, set[int]] = {kind: set() for kind in ItemKind}
     for item in items:
         ids[item.kind].add(item.id)
-    in_window = f"""messages WHERE conversation_id = ? AND NOT archived AND NOT withheld
-        AND {_FROM_OUTSIDE} AND id > ifnull((SELECT message_id FROM watermarks
-            WHERE conversation_id = messages.conversation_id AND name = 'window'), 0)"""
     messages = json_ids(ids[ItemKind.MESSAGE])
     observations = json_ids(ids[ItemKind.OBSERVATION])
-    return (
-        exists(db, in_window, (conversation_id,))
-        or exists(db, f"messages WHERE {_FROM_OUTSIDE} AND id IN {ID_LIST}", (messages,))
-        or exists(
-            db,
-            f"observations WHERE stance = '{Stance.QUOTED}' AND id IN {ID_LIST}",
-            (observations,),
-        )
+    return exists(
+        db,
+        f"messages WHERE ({_IS_BROUGHT} OR outside IS NOT NULL) AND id IN {ID_LIST}",
+        (messages,),
+    ) or exists(
+        db, f"observations WHERE stance = '{Stance.QUOTED}' AND id IN {ID_LIST}", (observations,)
     )

@@ -83,6 +83,8 @@ class Message(NamedTuple):
     """Minutes east of UTC at the place where it was written, if that is known."""
     pasted: str | None = None
     """JSON list of `[start, end]` in characters: parts that are not the user's own words."""
+    outside: str | None = None
+    """How a reply is mixed with text from outside (`Outside`); None if it is not."""
 
     def written(self, clock: Clock) -> datetime:
         """Return when it was written, as clocks showed it at that place."""

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from construct.clock import to_text
 from construct.config import Settings
@@ -10,16 +9,12 @@ from construct.llm.providers import Models
 from construct.memory.config import MemoryConfig, memory_config_for
 from construct.memory.cycles.runner import StepReport
 from construct.memory.cycles.worker import MemoryWorker
-from construct.memory.request_builder import (
-    RequestBuilder,
-)
+from construct.memory.request_builder import RequestBuilder
 from construct.memory.tools import Accept, Forget
 from construct.store.in_thread import Store
 from construct.store.records import Message
+from construct.tools.outside_tools import AskAboutTool, OutsideTools
 from construct.vocabulary import AttachmentKind
-
-if TYPE_CHECKING:
-    pass
 
 _WORKER_PATIENCE = 10.0
 """Seconds the memory worker waits for a locked database. Short, since its work can be
@@ -48,6 +43,10 @@ class Companion:
         """
         self.accept: Accept | None = None
         """Asks the user whether what the model keeps is their own word; None as above."""
+        self.tools = OutsideTools(settings.config_dir)
+        """The tools of the servers that the user configured and allowed."""
+        self.ask_about_tool: AskAboutTool | None = None
+        """Asks the user before such a tool is called; None as above."""
         self._unread_noticed: set[tuple[str, AttachmentKind]] = set()
         """The models, each with a kind of file that the user has been told it cannot read."""
 
@@ -59,7 +58,9 @@ class Companion:
     @property
     def builder(self) -> RequestBuilder:
         """Builds the main model's requests."""
-        return RequestBuilder(self.settings, self.memory_config, self.models.main)
+        return RequestBuilder(
+            self.settings, self.memory_config, self.models.main, self.tools.offered()
+        )
 
     def use_models(self, models: Models) -> None:
         """Switch to another main model, and fit memory to its context window.
@@ -88,7 +89,8 @@ class Companion:
         return f"{model.name} cannot read {kinds}: it is sent only the name, {example}."
 
     async def close(self) -> None:
-        """Close models and database."""
+        """Close models, tool servers and database."""
+        await self.tools.close()
         await self.models.close()
         await asyncio.to_thread(self._close_stores)
 

@@ -50,6 +50,14 @@ class ToolCalled:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolAnswered:
+    """A tool from outside has been called, or was refused; `line` is one line for the screen."""
+
+    line: str
+    is_failure: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Retrying:
     """A request failed and is sent again; `reason` says in a few words what went wrong."""
 
@@ -63,7 +71,7 @@ class Noticed:
     text: str
 
 
-Event = Noticed | Kept | Thinking | Delta | Waiting | Storing | ToolCalled | Retrying
+Event = Noticed | Kept | Thinking | Delta | Waiting | Storing | ToolCalled | ToolAnswered | Retrying
 Listener = Callable[[Event], None]
 
 

@@ -23,7 +23,7 @@ class Ledger(Protocol):
 
     @property
     def is_private(self) -> bool:
-        """Whether nothing is stored, so that no tools may run either."""
+        """Whether nothing is stored, so that the memory's tools may not run either."""
 
     def begin(self, db: sqlite3.Connection, conversation_id: int | None, new: NewMessage) -> Turn:
         """Keep a message of the user's, and prepare its turn."""
@@ -51,6 +51,11 @@ class Ledger(Protocol):
 
     def last_reply(self, db: sqlite3.Connection, conversation_id: int | None) -> str | None:
         """Return the text of the newest reply, or None if there is none."""
+
+    def last_with_results(
+        self, db: sqlite3.Connection, conversation_id: int | None
+    ) -> Message | None:
+        """Return the newest reply that holds a tool's or the web's result, if there is one."""
 
     def preview(self, db: sqlite3.Connection, conversation_id: int | None) -> Request:
         """Return the request that would be sent now, with a stand-in for the new message."""

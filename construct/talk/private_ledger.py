@@ -27,7 +27,7 @@ from construct.talk.companion import Companion
 from construct.talk.stored_ledger import StoredLedger
 from construct.talk.turn import FirstRequest, ReplyInProgress, Turn
 from construct.tokens import Usage
-from construct.vocabulary import Role
+from construct.vocabulary import Outside, Role
 
 
 class PrivateLedger:
@@ -60,7 +60,8 @@ class PrivateLedger:
 
     def first_request(self, db: sqlite3.Connection, turn: Turn) -> FirstRequest:
         """Return the first request of a turn."""
-        return FirstRequest(self.request(db, turn), ReplyContext(0, 0, ()))
+        # Which passages are recalled is not recorded here, so any request may hold quoted ones.
+        return FirstRequest(self.request(db, turn), ReplyContext(0, 0, ()), holds_outside_text=True)
 
     def request(self, db: sqlite3.Connection, turn: Turn) -> Request:
         """Return the request, with the private messages before the turn's own."""
@@ -69,7 +70,7 @@ class PrivateLedger:
         request = self.companion.builder.unstored_request(
             db, message.conversation_id or None, earlier, message, self._files
         )
-        return _without_tools(request)
+        return self._without_tools(request)
 
     def end(self, db: sqlite3.Connection, reply: ReplyInProgress) -> None:
         """Keep a reply, and store its usage."""
@@ -115,11 +116,18 @@ class PrivateLedger:
                 return reply.content
         return StoredLedger(self.companion).last_reply(db, conversation_id)
 
+    def last_with_results(
+        self, db: sqlite3.Connection, conversation_id: int | None
+    ) -> Message | None:
+        """Return the newest private reply that holds a tool's or the web's result, if any."""
+        visible = self._visible()
+        return next((m for m in reversed(visible) if m.outside == Outside.RESULT), None)
+
     def preview(self, db: sqlite3.Connection, conversation_id: int | None) -> Request:
         """Return the request that would be sent now, with a stand-in for the new message."""
         earlier = [m for m in self.messages if is_shown(m)]
         request = self.companion.builder.preview(db, conversation_id, earlier, self._files)
-        return _without_tools(request)
+        return self._without_tools(request)
 
     def _prepared(self, db: sqlite3.Connection, message: Message) -> Turn:
         clock = self.companion.settings.clock
@@ -139,7 +147,10 @@ class PrivateLedger:
     def _change(self, ids: Collection[int], **columns: Any) -> None:
         self.messages = [m._replace(**columns) if m.id in ids else m for m in self.messages]
 
+    def _without_tools(self, request: Request) -> Request:
+        """Return a request without the memory's tools, which could write to it.
 
-def _without_tools(request: Request) -> Request:
-    """Return a request without tools, which can write to the memory."""
-    return replace(request, tools=())
+        Those from outside are left out too, unless the user allowed them in private talk.
+        """
+        tools = self.companion.tools
+        return replace(request, tools=tools.offered() if tools.is_allowed_in_private else ())

@@ -13,10 +13,11 @@ from construct.errors import ConstructError, ModelError, UsageError
 from construct.llm.types import Reply, ReplyStream, Request, ToolResult
 from construct.log import logger
 from construct.memory.shown.files import new_attachment
-from construct.memory.tools import ToolBox, summary
+from construct.memory.tools import MEMORY_TOOLS, ToolBox, summary
 from construct.pasted import Span
 from construct.program import in_shell
 from construct.store.messages import NewMessage
+from construct.store.outside_text import any_from_outside
 from construct.store.records import Message
 from construct.store.reply_context import forgotten_items
 from construct.talk import notebook_replies
@@ -28,6 +29,7 @@ from construct.talk.events import (
     Noticed,
     Storing,
     Thinking,
+    ToolAnswered,
     ToolCalled,
     TurnResult,
     Waiting,
@@ -38,6 +40,7 @@ from construct.talk.thinking import Speech
 from construct.talk.turn import FirstRequest, ReplyInProgress, Turn
 from construct.tasks import finished
 from construct.tokens import Usage
+from construct.tools.outside_tools import Surroundings, call_summary
 from construct.vocabulary import MemorySetting, Role
 
 if TYPE_CHECKING:
@@ -157,7 +160,7 @@ class Responder:
     async def _stream(self, reply: ReplyInProgress, listen: Listener) -> None:
         """Send requests until one is answered without a call of a tool."""
         request = reply.first.request
-        rounds_left = 0 if self.ledger.is_private else _MAX_TOOL_ROUNDS
+        rounds_left = _MAX_TOOL_ROUNDS if request.tools else 0
         while True:
             stream = self._companion.models.main.stream(reporting_retries(request, listen))
             try:
@@ -174,6 +177,8 @@ class Responder:
     ) -> Request:
         """Run the tools that the newest part of the reply calls, and return the next request."""
         companion, turn = self._companion, reply.turn
+        # As it was when the model decided on these calls: before their results.
+        around = await self._surroundings(reply)
         tools = ToolBox(
             companion.store,
             companion.memory_config,
@@ -181,21 +186,38 @@ class Responder:
             companion.settings.learns,
             companion.forget,
             companion.accept,
+            reply.holds_outside_text,
             lambda: reply.given.items,
             turn.answering,
             on_kept=lambda text: listen(Noticed(text)),
         )
-        results = []
+        results, has_outside_result = [], False
         for call in part.tool_calls:
+            is_own = call.name in MEMORY_TOOLS and not self.ledger.is_private
             if call.name != "remember":  # what is kept is shown once it is
-                listen(ToolCalled(call.name, summary(call)))
+                listen(ToolCalled(call.name, summary(call) if is_own else call_summary(call)))
             if rounds_left == 1:
                 results.append(ToolResult(call.id, _NO_MORE_TOOLS, is_error=True))
-            else:
+            elif is_own:
                 keep_items = reply.items_by_call[call.id].extend
                 results.append(await replace(tools, keep_items=keep_items).use(call))
+            else:
+                used = await companion.tools.use(call, around)
+                listen(ToolAnswered(used.line, is_failure=used.result.is_error))
+                results.append(used.result)
+                has_outside_result |= used.is_from_outside
         reply.add_round(part, results)
+        reply.holds_outside_result |= has_outside_result
         return await companion.store.call(self._next_request, reply)
+
+    async def _surroundings(self, reply: ReplyInProgress) -> Surroundings:
+        """Return what decides about calls of tools from outside, besides the tools."""
+        companion, holds_outside_text = self._companion, reply.holds_outside_text
+        if not holds_outside_text:
+            holds_outside_text = await companion.store.call(any_from_outside, reply.items)
+        return Surroundings(
+            holds_outside_text, is_private=self.ledger.is_private, ask=companion.ask_about_tool
+        )
 
     def _next_request(self, db: sqlite3.Connection, reply: ReplyInProgress) -> Request:
         """Return the next request, with the tools' results.

@@ -10,7 +10,12 @@ from construct.memory.shown import forks
 from construct.memory.shown.context import request_tokens
 from construct.memory.shown.files import new_attachment
 from construct.memory.shown.transcript import last_asked, last_unanswered
-from construct.memory.turn_context import TurnContext, context_items, without_forgotten
+from construct.memory.turn_context import (
+    TurnContext,
+    context_items,
+    holds_outside_text,
+    without_forgotten,
+)
 from construct.pasted import load_spans
 from construct.store import observations
 from construct.store.attachments import NewAttachment, attachments_with_data
@@ -30,6 +35,7 @@ from construct.store.messages import (
     mark_retried,
     newest_messages,
 )
+from construct.store.outside_text import any_from_outside
 from construct.store.records import DROPPED, REFUSED, Message
 from construct.store.replies import replies_to
 from construct.store.reply_context import ReplyContext, forgotten_items, store_reply_context
@@ -39,7 +45,7 @@ from construct.talk import notebook_replies
 from construct.talk.companion import Companion
 from construct.talk.turn import FirstRequest, ReplyInProgress, Turn
 from construct.tokens import Usage
-from construct.vocabulary import AgendaState, MemorySetting, Role
+from construct.vocabulary import AgendaState, MemorySetting, Outside, Role
 
 _SEARCHED_FOR_QUESTION = 50
 """How many of the newest messages are searched for the user's last one."""
@@ -160,6 +166,15 @@ class StoredLedger:
             return reply.content
         return notebook_replies.stored_reply_text(db, reply, self.companion.settings.clock)
 
+    def last_with_results(
+        self, db: sqlite3.Connection, conversation_id: int | None
+    ) -> Message | None:
+        """Return the newest reply that holds a tool's or the web's result, if there is one."""
+        if conversation_id is None:
+            return None
+        newest = forks.last_said(db, conversation_id, _SEARCHED_FOR_QUESTION)
+        return next((m for m in reversed(newest) if m.outside == Outside.RESULT), None)
+
     def preview(self, db: sqlite3.Connection, conversation_id: int | None) -> Request:
         """Return the request that would be sent now, with a stand-in for the new message."""
         return self.companion.builder.preview(db, conversation_id)
@@ -219,15 +234,23 @@ class StoredLedger:
         blocks = lines = 0
         if self.companion.settings.memory != MemorySetting.OFF:
             blocks, lines = count_shown(db, conversation_id)
-        return FirstRequest(request, ReplyContext(blocks, lines, context_items(turn.context)))
+        items = context_items(turn.context)
+        return FirstRequest(
+            request,
+            ReplyContext(blocks, lines, items),
+            holds_outside_text(db, conversation_id, items),
+        )
 
     def _add_reply(self, db: sqlite3.Connection, reply: ReplyInProgress) -> int | None:
         # The user's message, or an item a tool returned, may have been forgotten by now.
         if forgotten_items(db, reply.items):
             reply.rounds.clear()
-        new, question = reply.message(self.companion.models.main.name), reply.turn.message
+        question = reply.turn.message
+        new = reply.message(self.companion.models.main.name)
         if new is None or not is_message_available(db, question.id):
             return None
+        if new.outside is None and any_from_outside(db, reply.items):
+            new = replace(new, outside=Outside.BEFORE)
         reply_id = self._store(db, question.conversation_id, new).id
         mark_retried(db, reply.replies_to_hide(reply_id))
         store_reply_context(db, reply_id, reply.given)

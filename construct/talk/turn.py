@@ -16,7 +16,7 @@ from construct.talk.events import COMPLETE_STOP_REASONS
 from construct.talk.thinking import spoken
 from construct.text import is_invisible, printable
 from construct.tokens import Usage
-from construct.vocabulary import MessageStatus, Role
+from construct.vocabulary import MessageStatus, Outside, Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,8 @@ class FirstRequest:
     request: Request
     given: ReplyContext
     """What it holds from memory, as it is stored with the reply."""
+    holds_outside_text: bool = False
+    """Whether it holds words that are not the user's own, such as a paste."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,8 @@ class ReplyInProgress:
     texts: list[str] = field(default_factory=list)
     items_by_call: dict[str, list[ContextItem]] = field(default_factory=lambda: defaultdict(list))
     """Memory items that tools returned, by the id of the tool call."""
+    holds_outside_result: bool = False
+    """Whether a tool's or the web's result is in the rounds."""
     usages: list[Usage] = field(default_factory=list)
     """The usage of each request, and after it that of its failed attempts together."""
     stop_reason: str | None = None
@@ -143,6 +147,11 @@ class ReplyInProgress:
         marked = ChatMessage("user", (*earlier_results, replace(newest, mark=True)))
         return (*earlier_messages, marked)
 
+    @property
+    def holds_outside_text(self) -> bool:
+        """Whether the next request holds text from outside, apart from memory items."""
+        return self.first.holds_outside_text or self.holds_outside_result
+
     def message(self, model: str) -> NewMessage | None:
         """Return the reply as a message, or None if there is nothing to keep."""
         blocks = dump_rounds(self.rounds) if self.rounds else None
@@ -155,7 +164,14 @@ class ReplyInProgress:
             status=MessageStatus.COMPLETE if self.is_complete else MessageStatus.INTERRUPTED,
             stop_reason=REFUSED if self.leaves_out_turn else self.stop_reason,
             model=model,
+            outside=self._outside,
         )
+
+    @property
+    def _outside(self) -> Outside | None:
+        if self.holds_outside_result and self.rounds:
+            return Outside.RESULT
+        return Outside.BEFORE if self.holds_outside_text else None
 
     def blank_results_with(self, forgotten: Collection[ContextItem]) -> None:
         """Blank the tool results that contain any of these items."""

@@ -354,7 +354,8 @@ def _fill_what_is_new_in_13(
         (observation,),
     )
     w.db.execute(
-        "UPDATE messages SET utc_offset = 60, pasted = '[[0, 4]]' WHERE id = ?", (message,)
+        "UPDATE messages SET utc_offset = 60, pasted = '[[0, 4]]', outside = 'before' WHERE id = ?",
+        (message,),
     )
 
 

@@ -26,8 +26,13 @@ def own_words(message: Message) -> str:
 
 
 def pasted_words(message: Message) -> str:
-    """Return the pasted, piped, attached and quoted text of a user's message."""
-    return "\n".join(_QUOTED_LINE.findall(message.content)) if message.role == Role.USER else ""
+    """Return the pasted, piped, attached and quoted text of a user's message.
+
+    A reply that had text from outside before it counts as a whole: it may repeat that.
+    """
+    if message.role == Role.USER:
+        return "\n".join(_QUOTED_LINE.findall(message.content))
+    return message.content if message.outside else ""
 
 
 def strongest_stance(
@@ -36,12 +41,13 @@ def strongest_stance(
     """Return the strongest stance that the sources of a line support.
 
     The line gets this one or a weaker one. `assistant` if all sources are the
-    assistant's. `quoted` if the user's own words are in none of them, or in `heard` all
-    names and numbers of the line are pasted. `seen`: ids of messages with a picture or PDF
-    that the model saw; what it read there is `quoted` too.
+    assistant's; `quoted` if one of them had text from outside before it, if the user's own
+    words are in none of the sources, or if in `heard` all names and numbers of the line are
+    pasted. `seen`: ids of messages with a picture or PDF that the model saw; what it read
+    there is `quoted` too.
     """
     if all(m.role == Role.ASSISTANT for m in sources):
-        return Stance.ASSISTANT
+        return Stance.QUOTED if any(m.outside for m in sources) else Stance.ASSISTANT
     with_files = [m for m in sources if m.id in seen]
     if not with_files and not any(own_words(m).strip() for m in sources):
         return Stance.QUOTED

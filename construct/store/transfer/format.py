@@ -37,6 +37,7 @@ from construct.vocabulary import (
     Flag,
     MessageStatus,
     Origin,
+    Outside,
     Priority,
     QuestionKind,
     Recurrence,
@@ -142,6 +143,7 @@ KINDS: dict[str, Kind] = {
                 Field("withheld", flag, default=0),
                 optional_field("utc_offset", minutes_east),
                 optional_field("pasted", spans),
+                optional_field("outside", one_of(*Outside)),
             ),
         ),
         Kind(

@@ -70,7 +70,7 @@ _KINDS_2: Mapping[str, Kind] = {
     for name, kind in KINDS.items()
     if name not in {"flag", "question", "question_item", "value"}
 } | {
-    "message": _without("message", {"utc_offset", "pasted"}),
+    "message": _without("message", {"utc_offset", "pasted", "outside"}),
     "observation": _without(
         "observation",
         {

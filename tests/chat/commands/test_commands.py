@@ -32,7 +32,7 @@ CONTRACT = (
     "/retry /copy /quit"
 )
 
-ADDED = ("/doctor", "/history", "/import", "/remind", "/report", "/timeline")
+ADDED = ("/doctor", "/history", "/import", "/remind", "/report", "/timeline", "/tools")
 
 SHOWN = {
     "/help": "/memory",
@@ -42,6 +42,7 @@ SHOWN = {
     "/help keys": "Ctrl-R",
     "/agenda": "Nothing on the agenda",
     "/remind": "No reminders",
+    "/tools": "There are no tools",
     "/remind 2099-03-05 9am call Rosa": "Will remind you in 7",
     "/memory": "Rosa",
     "/memory rosa": "My sister Rosa",
@@ -167,7 +168,8 @@ async def test_shows_what_it_says(
      "/conversations maybe", "/conversations delete", "/conversations delete 1",
      "/conversations delete 99 --yes", "/history x", "/history 0", "/editor", "/copy", "/detach",
      "/drop", "/remember", "/remind Rosa", "/remind tomorrow", "/remind 2020-03-05 9:30 Rosa",
-     "/remind in 5 minutes …", "/graph", "/graph Zebra", "/nothing", "/export ~nobody-here/x.jsonl",
+     "/remind in 5 minutes …", "/tools allow x", "/tools show", "/tools x",
+     "/graph", "/graph Zebra", "/nothing", "/export ~nobody-here/x.jsonl",
      "/import ~nobody-here/x.jsonl", "/report ~nobody-here/x.html", f"/export /tmp/{'x' * 300}",
      f"/import /tmp/{'x' * 300}"],
 )  # fmt: skip

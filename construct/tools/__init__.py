@@ -1,0 +1,1 @@
+"""Tools from outside: MCP servers that the user configured, and the guard before each call."""

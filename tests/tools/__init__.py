@@ -1,0 +1,1 @@
+"""Tools from outside: the files, the guard, servers, and turns that use them."""
