@@ -335,6 +335,7 @@ async def test_unreadable_rules_leave_no_running_cycle(tmp_path: Path, api: Fake
             await t.companion.worker.run_due(t.id)
         assert not await t.companion.store.call(cycles.running)
         rules.rmdir()
+        rules.touch()
         await t.companion.worker.run_due(t.id)
         await observed_once(t)
 
