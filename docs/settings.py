@@ -7,12 +7,10 @@ from pathlib import Path
 
 from construct.config import SETTINGS
 from construct.setting import AllowedIn, Section, Setting
+from docs.tables import table, with_tables
 
 PAGE = Path(__file__).parent / "settings.md"
 EXAMPLE = Path(__file__).parents[1] / ".env.example"
-_TABLE_OF_SECTION = re.compile(
-    r"^## ({})$(.*?)^(\|.*?)\n(?!\|)".format("|".join(Section)), re.M | re.S
-)
 _LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
 _STRANGERS = {
     AllowedIn.ANY_FILE: "counts",
@@ -44,7 +42,7 @@ def main() -> None:
 
 def page(text: str) -> str:
     """Return the page with its tables made anew."""
-    return _TABLE_OF_SECTION.sub(lambda m: f"## {m[1]}{m[2]}{_table(Section(m[1]))}\n", text)
+    return with_tables(text, {section: _table(section) for section in Section})
 
 
 def example() -> str:
@@ -61,12 +59,11 @@ def _settings_of(section: Section) -> Iterator[Setting]:
 
 
 def _table(section: Section) -> str:
-    head = "| setting | default | means | in a `.env` |\n|---|---|---|---|"
     rows = (
-        f"| `{one.name}` | {_default(one)} | {one.meaning} | {_STRANGERS[one.allowed_in]} |"
+        (f"`{one.name}`", _default(one), one.meaning, _STRANGERS[one.allowed_in])
         for one in _settings_of(section)
     )
-    return "\n".join([head, *rows])
+    return table(("setting", "default", "means", "in a `.env`"), rows)
 
 
 def _default(one: Setting) -> str:

@@ -11,7 +11,7 @@ import pytest
 from construct.config import SETTINGS
 from construct.setting import Setting
 from construct.store.transfer.formats import FORMATS
-from docs import reference, settings
+from docs import programs, reference, settings
 from tests.support.fake_api import FakeApi
 from tests.support.program import Program
 
@@ -35,6 +35,12 @@ def test_the_settings_are_documented_as_they_are_declared() -> None:
     assert settings.page(text) == text
     assert set(_ROW.findall(text)) == SETTINGS.keys()
     assert settings.EXAMPLE.read_text("utf-8") == settings.example()
+
+
+def test_the_shapes_of_json_are_documented_as_they_are_declared() -> None:
+    """`uv run python -m docs.programs` would change nothing."""
+    text = programs.PAGE.read_text("utf-8")
+    assert programs.page(text) == text
 
 
 def choices(one: Setting) -> list[str]:

@@ -387,7 +387,7 @@ def test_a_dry_run(program: Program, rules: Path, api: FakeApi) -> None:
     )
     assert found["messages"] == 2
     assert [one["never"] for one in found["left_out"]] == ["salary"]
-    assert [one["content"] for one in found["missing"]] == [
+    assert [one["text"] for one in found["missing"]] == [
         one["text"] for one in program.json("memory", "list") if "salary" in one["text"]
     ][:1]
     assert found["added"] == found["changed"] == found["same"] == []
@@ -427,8 +427,8 @@ def test_a_dry_run_in_other_words(program: Program, api: FakeApi) -> None:
     found = program.json("observe", "--dry-run")
     (changed,) = found["changed"]
     assert (changed["before"]["priority"], changed["now"]["priority"]) == ("low", "high")
-    assert [one["content"] for one in found["added"]] == ["User has a cat called Mina"]
-    assert [one["content"] for one in found["missing"]] == ["User cooks"]
+    assert [one["text"] for one in found["added"]] == ["User has a cat called Mina"]
+    assert [one["text"] for one in found["missing"]] == ["User cooks"]
     assert found["same"] == []
     api.enqueue(
         "observer",

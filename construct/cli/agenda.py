@@ -149,13 +149,13 @@ def _change(
     describe: "Callable[[Settlement, date], RenderableType]",
     as_json: bool,
 ) -> None:
-    from construct.views.memory import observation_json
+    from construct.views.shapes import note_json
 
     with environment(context).context() as ctx:
         settlement = change(ctx)
         clock = ctx.clock
     if as_json:
-        print_json(observation_json(settlement.observation))
+        print_json(note_json(settlement.observation))
     else:
         show(describe(settlement, clock.today()))
 

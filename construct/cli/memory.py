@@ -345,15 +345,15 @@ def add(
     """Store a memory in your own words."""
     from construct.operations.memory import remember
     from construct.operations.rules import forbidden_word
-    from construct.views.memory import observation_json
     from construct.views.rules import forbidden_view
+    from construct.views.shapes import note_json
 
     with environment(context).context() as ctx:
         word = forbidden_word(ctx, text)  # first: nothing is stored if the rules cannot be read
         kept = remember(ctx, text, category)
     if word is not None and not as_json:
         complain(forbidden_view(word))
-    print_json(observation_json(kept)) if as_json else say(f"{kept.id}  {kept.content}")
+    print_json(note_json(kept)) if as_json else say(f"{kept.id}  {kept.content}")
 
 
 @memory.command(
@@ -428,10 +428,11 @@ def _print_one(
     item: "Observation | Message", clock: Clock, as_json: bool, before: str = ""
 ) -> None:
     from construct.store.records import Observation
-    from construct.views.memory import observation_line, shown_json, shown_view
+    from construct.views.memory import observation_line, shown_view
+    from construct.views.shapes import item_json
 
     if as_json:
-        print_json(shown_json(item))
+        print_json(item_json(item))
     elif isinstance(item, Observation) and not sys.stdout.isatty():
         say(before + observation_line(item, clock.today()))
     else:

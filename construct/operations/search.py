@@ -1,16 +1,17 @@
 """Search messages and observations."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from construct.errors import UsageError
 from construct.language.moments import parse_moment
 from construct.memory.recall.search import Hit, search_memory
 from construct.memory.recall.spelling import Respelt
 from construct.operations.context import Context
-from construct.store import search_index
+from construct.store import messages, observations, search_index
+from construct.store.records import Message, Observation
 from construct.store.search import Filters
-from construct.vocabulary import Role
+from construct.vocabulary import ItemKind, Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,8 @@ class SearchResult:
     hits: Sequence[Hit]
     respelt: Sequence[Respelt] = ()
     """Words that occur nowhere, each with the word that was searched for instead."""
+    items: Mapping[tuple[str, int], Observation | Message] = field(default_factory=dict)
+    """What was found, by kind and id."""
 
 
 def search(
@@ -47,7 +50,16 @@ def search(
     result = search_memory(
         ctx.db, query, filters, limit, today=ctx.clock.today(), meaning=ctx.memory.meaning
     )
-    return SearchResult(query, result.hits, result.respelt)
+    return SearchResult(query, result.hits, result.respelt, _items(ctx, result.hits))
+
+
+def _items(ctx: Context, hits: Sequence[Hit]) -> dict[tuple[str, int], Observation | Message]:
+    notes = [hit.id for hit in hits if hit.kind == ItemKind.OBSERVATION]
+    said = [hit.id for hit in hits if hit.kind == ItemKind.MESSAGE]
+    return {
+        **{(ItemKind.OBSERVATION, o.id): o for o in observations.observations(ctx.db, notes)},
+        **{(ItemKind.MESSAGE, m.id): m for m in messages.messages_with_ids(ctx.db, said)},
+    }
 
 
 def count_unsearched(ctx: Context) -> int:

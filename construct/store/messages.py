@@ -18,7 +18,17 @@ from construct.store.records import (
     Message,
     Watermarks,
 )
-from construct.store.sql import column, exists, first, insert, new_uid, scalar, select
+from construct.store.sql import (
+    ID_LIST,
+    column,
+    exists,
+    first,
+    insert,
+    json_ids,
+    new_uid,
+    scalar,
+    select,
+)
 from construct.text import storable
 from construct.vocabulary import MessageStatus
 
@@ -214,6 +224,11 @@ def get_message(db: sqlite3.Connection, message_id: int) -> Message:
             f"There is no message {message_id}.\n{in_shell('memory search')} finds messages."
         )
     return message
+
+
+def messages_with_ids(db: sqlite3.Connection, ids: Sequence[int]) -> list[Message]:
+    """Return the messages with these ids, by id, skipping missing ones."""
+    return select(db, Message, f"messages WHERE id IN {ID_LIST} ORDER BY id", (json_ids(ids),))
 
 
 def messages_with_uids(db: sqlite3.Connection, uids: Sequence[str]) -> list[Message]:

@@ -12,8 +12,8 @@ from construct.clock import from_text
 from construct.language.periods import parse_when, relative_words
 from construct.memory.agenda import AgendaItem, short_text, skipped_days
 from construct.operations.agenda import Agenda, CalendarEvent
-from construct.store.agenda import DatedNote
 from construct.text import one_line
+from construct.views.shapes import PlanJson, plan_json, undated_plan_json
 from construct.views.widgets import Prose, grid, spaced
 from construct.views.words import counted
 from construct.vocabulary import AgendaState, Recurrence
@@ -32,27 +32,10 @@ _MAX_OCTETS = 75
 _ESCAPES = str.maketrans({"\\": "\\\\", ";": "\\;", ",": "\\,", "\n": "\\n"})
 
 
-def agenda_json(agenda: Agenda) -> list[dict[str, object]]:
+def agenda_json(agenda: Agenda) -> list[PlanJson]:
     """Return the JSON form of the agenda: its items by their last day, then plans without one."""
-    dated = [
-        _item_json(item.note, item.state)
-        | {"date": item.when, "time": item.time, "recurs": item.recurs}
-        for item in agenda.items
-    ]
-    return [*dated, *(_item_json(note, AgendaState.AHEAD) for note in agenda.undated)]
-
-
-def _item_json(note: DatedNote, state: AgendaState) -> dict[str, object]:
-    return {
-        "id": note.id,
-        "content": note.content,
-        "label": note.label,
-        "date": None,
-        "time": None,
-        "recurs": None,
-        "stance": note.stance,
-        "state": state,
-    }
+    dated = [plan_json(item) for item in agenda.items]
+    return [*dated, *(undated_plan_json(note) for note in agenda.undated)]
 
 
 def agenda_view(

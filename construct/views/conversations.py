@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -13,9 +12,9 @@ from construct.clock import Clock
 from construct.memory.forgetting import Deleted
 from construct.operations.conversations import DeletionPreview, Transcript
 from construct.store.conversations import ConversationSummary
-from construct.store.records import Conversation, Message
+from construct.store.records import Message
 from construct.views.forgetting import still_in_file
-from construct.views.why import attachment_json
+from construct.views.shapes import ConversationJson, summary_json, talk_json
 from construct.views.widgets import grid
 from construct.views.words import LEFT_OUT_WORDS, ago, counted, written_at
 from construct.views.wrapping import ellipsized
@@ -78,13 +77,9 @@ def _title(summary: ConversationSummary, room: int) -> Text:
     return Text(title, style="" if summary.conversation.title else "dim").append(fork, style="dim")
 
 
-def conversations_json(summaries: Sequence[ConversationSummary]) -> list[dict[str, Any]]:
+def conversations_json(summaries: Sequence[ConversationSummary]) -> list[ConversationJson]:
     """Return the JSON form of `conversations_view`."""
-    return [
-        _conversation_json(summary.conversation)
-        | {"messages": summary.messages, "last_at": summary.last_at}
-        for summary in summaries
-    ]
+    return [summary_json(summary) for summary in summaries]
 
 
 def transcript_text(transcript: Transcript, clock: Clock) -> str:
@@ -97,26 +92,9 @@ def transcript_text(transcript: Transcript, clock: Clock) -> str:
     )
 
 
-def transcript_json(transcript: Transcript) -> dict[str, Any]:
+def transcript_json(transcript: Transcript) -> ConversationJson:
     """Return the JSON form of `transcript_text`."""
-    messages = [
-        {
-            "id": m.id,
-            "role": m.role,
-            "content": m.content,
-            "created_at": m.created_at,
-            "status": m.status,
-            "archived": bool(m.archived),
-            "left_out": m.left_out,
-            "attachments": [
-                attachment_json(attached)
-                for attached in transcript.attachments
-                if attached.message_id == m.id
-            ],
-        }
-        for m in transcript.messages
-    ]
-    return _conversation_json(transcript.summary.conversation) | {"messages": messages}
+    return talk_json(transcript.summary, transcript.messages, transcript.attachments)
 
 
 def deletion_text(preview: DeletionPreview) -> str:
@@ -151,14 +129,3 @@ def _message_text(message: Message, transcript: Transcript, clock: Clock) -> str
     content = [message.content] if message.content or not files else []
     head = f"\n[{written_at(message, clock)}] {message.role}{note}:"
     return "\n".join([head, *lines, *content])
-
-
-def _conversation_json(conversation: Conversation) -> dict[str, Any]:
-    return {
-        "id": conversation.id,
-        "title": conversation.title,
-        "created_at": conversation.created_at,
-        "parent": conversation.parent_id,
-        "forked_at_message": conversation.forked_at_message_id,
-        "current_task": conversation.current_task,
-    }

@@ -20,7 +20,7 @@ from construct.program import in_shell
 from construct.store.doors import DoorCalls
 from construct.store.records import Observation
 from construct.text import one_line
-from construct.views.memory import observation_json
+from construct.views.shapes import ReflectionJson, note_json
 from construct.views.widgets import grid
 from construct.views.words import counted, when
 
@@ -45,9 +45,11 @@ def current_text(observations: Sequence[Observation]) -> str:
 def details_json(details: Details) -> dict[str, Any]:
     """Return observations and reflections with their content, as JSON."""
     return {
-        "observations": [observation_json(o) for o in details.observations if not o.generation],
+        "observations": [note_json(o) for o in details.observations if not o.generation],
         "reflections": [
-            observation_json(o) | {"supportingObservationIds": list(details.sources.get(o.id, ()))}
+            ReflectionJson(
+                **note_json(o), supportingObservationIds=list(details.sources.get(o.id, ()))
+            )
             for o in details.observations
             if o.generation
         ],

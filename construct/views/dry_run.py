@@ -12,6 +12,7 @@ from construct.memory.shown.lines import readable_line
 from construct.operations.dry_run import DryRun, DryRunPlan
 from construct.store.records import Observation
 from construct.text import one_line
+from construct.views.shapes import draft_json, note_json
 from construct.views.widgets import grid, spaced
 from construct.views.words import counted, expected_cost, money
 
@@ -74,14 +75,14 @@ def dry_run_json(plan: DryRunPlan, done: DryRun) -> dict[str, Any]:
         "model": None if plan.model is None else plan.model.name,
         "estimated_usd": plan.estimate.usd,
         "cost_usd": done.cost_usd,
-        "added": [_note_json(o) for o in done.added],
-        "missing": [{"id": o.id} | _note_json(o) for o in done.missing],
+        "added": [draft_json(o) for o in done.added],
+        "missing": [note_json(o) for o in done.missing],
         "changed": [
-            {"id": pair.before.id, "before": _note_json(pair.before), "now": _note_json(pair.now)}
+            {"id": pair.before.id, "before": note_json(pair.before), "now": draft_json(pair.now)}
             for pair in done.changed
         ],
-        "same": [{"id": o.id} | _note_json(o) for o in done.same],
-        "left_out": [{"never": o.word} | _note_json(o.note) for o in done.left_out],
+        "same": [note_json(o) for o in done.same],
+        "left_out": [{"never": o.word, **draft_json(o.note)} for o in done.left_out],
         "problems": list(done.problems),
     }
 
@@ -126,13 +127,3 @@ def _line(row: _Row) -> Text:
     line = Text(one_line(readable_line(row.note)), style="" if row.sign == "+" else "dim")
     line.stylize(row.note.priority, 0, 1)
     return line.append(f" (never: {row.never})" if row.never else "")
-
-
-def _note_json(o: _Note) -> dict[str, Any]:
-    return {
-        "content": o.content,
-        "priority": o.priority,
-        "stance": o.stance,
-        "observation_date": o.observation_date,
-        "referenced_date": o.referenced_date,
-    }

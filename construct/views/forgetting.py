@@ -16,7 +16,8 @@ from construct.program import in_shell
 from construct.store.questions import ForgetRequest
 from construct.store.records import Cycle, Message, Observation
 from construct.text import one_line, shorten
-from construct.views.memory import and_more, observation_json, observation_table
+from construct.views.memory import and_more, observation_table
+from construct.views.shapes import note_json
 from construct.views.widgets import grid, spaced
 from construct.views.words import counted, listed
 from construct.vocabulary import CycleKind, Role
@@ -154,8 +155,8 @@ def undone_json(done: Undo) -> dict[str, Any]:
     return {
         "cycle": _cycle_json(changes.cycle),
         "along": [_cycle_json(cycle) for cycle in changes.along],
-        "deactivated": [observation_json(o) for o in changes.deactivated],
-        "reactivated": [observation_json(o) for o in changes.reactivated],
+        "deactivated": [note_json(o) for o in changes.deactivated],
+        "reactivated": [note_json(o) for o in changes.reactivated],
     }
 
 

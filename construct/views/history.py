@@ -23,8 +23,9 @@ from construct.store.note_history import Generation
 from construct.store.records import Observation
 from construct.text import one_line
 from construct.views.learning import stand_ins_view
-from construct.views.memory import observation_json, observation_table
+from construct.views.memory import observation_table
 from construct.views.rules import left_out_view
+from construct.views.shapes import note_json
 from construct.views.widgets import AccentBar, ByWidth, Prose, grid, headed, spaced
 from construct.views.words import counted, period
 
@@ -61,12 +62,9 @@ def diff_view(diff: Diff, clock: Clock) -> RenderableType:
 def diff_json(diff: Diff) -> dict[str, Any]:
     """Return the JSON form of `diff_view`."""
     return {
-        "learned": [observation_json(o) for o in diff.learned],
-        "changed": [
-            {"old": observation_json(old), "new": observation_json(new)}
-            for old, new in diff.changed
-        ],
-        "gone": [observation_json(o) for o in diff.gone],
+        "learned": [note_json(o) for o in diff.learned],
+        "changed": [{"old": note_json(old), "new": note_json(new)} for old, new in diff.changed],
+        "gone": [note_json(o) for o in diff.gone],
     }
 
 

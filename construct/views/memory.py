@@ -21,6 +21,7 @@ from construct.operations.memory import MemoryList
 from construct.program import in_shell
 from construct.store.records import Message, Observation
 from construct.text import one_line
+from construct.views.shapes import NoteJson, note_json
 from construct.views.widgets import Prose, grid
 from construct.views.words import counted, listed, written_at
 from construct.vocabulary import MemorySetting, Origin, Settled, Stance
@@ -88,9 +89,9 @@ def memory_list_lines(memory_list: MemoryList) -> Iterator[str]:
         yield f"{o.id:>6}  {observation_line(o, memory_list.today)}"
 
 
-def memory_list_json(memory_list: MemoryList) -> list[dict[str, Any]]:
+def memory_list_json(memory_list: MemoryList) -> list[NoteJson]:
     """Return the JSON form of `memory_list_view`."""
-    return [observation_json(o) for o in memory_list.observations]
+    return [note_json(o) for o in memory_list.observations]
 
 
 def shown_view(item: Observation | Message, clock: Clock) -> RenderableType:
@@ -101,53 +102,6 @@ def shown_view(item: Observation | Message, clock: Clock) -> RenderableType:
             return Group(_day_head(item.observation_date, today), observation_table([item], today))
         case Message():
             return f"[{written_at(item, clock)}] {item.role}:\n{item.text}"
-
-
-def shown_json(item: Observation | Message) -> dict[str, Any]:
-    """Return the JSON form of `shown_view`."""
-    match item:
-        case Observation():
-            return observation_json(item)
-        case Message():
-            return message_json(item)
-
-
-def observation_json(o: Observation) -> dict[str, Any]:
-    """Return an observation as JSON."""
-    return {
-        "kind": "observation",
-        "id": o.id,
-        "conversation": o.conversation_id,
-        "date": o.observation_date,
-        "text": o.content,
-        "generation": o.generation,
-        "priority": o.priority,
-        "stance": o.stance,
-        "state": o.state,
-        "referenced_date": o.referenced_date,
-        "referenced_time": o.referenced_time,
-        "recurs": o.recurs,
-        "label": o.label,
-        "remind_at": o.remind_at,
-        "pinned": bool(o.pinned),
-        "origin": o.origin,
-        "kept": bool(o.kept),
-        "category": o.category,
-        "withheld": bool(o.withheld),
-    }
-
-
-def message_json(m: Message) -> dict[str, Any]:
-    """Return a message as JSON, in the form of `memory show`."""
-    return {
-        "kind": "message",
-        "id": f"message:{m.id}",
-        "conversation": m.conversation_id,
-        "date": m.created_at,
-        "text": m.text,
-        "role": m.role,
-        "status": m.status,
-    }
 
 
 def observation_line(o: Observation, today: date) -> str:

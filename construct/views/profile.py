@@ -12,7 +12,8 @@ from construct.operations.memory import MemoryList
 from construct.operations.profile import Subject
 from construct.store.records import Observation
 from construct.text import one_line
-from construct.views.memory import how_to_learn, notes, observation_json
+from construct.views.memory import how_to_learn, notes
+from construct.views.shapes import note_json
 from construct.views.widgets import Prose, grid, spaced
 from construct.views.words import counted
 
@@ -39,7 +40,7 @@ def profile_view(subjects: Sequence[Subject], today: date) -> RenderableType:
 def profile_json(subjects: Sequence[Subject]) -> list[dict[str, Any]]:
     """Return the JSON form of `profile_view`."""
     return [
-        {"subject": subject.name, "lines": [observation_json(line.item) for line in subject.lines]}
+        {"subject": subject.name, "lines": [note_json(line.item) for line in subject.lines]}
         for subject in subjects
     ]
 

@@ -1,15 +1,15 @@
 """Render search hits as plain lines and as JSON. Does not import rich."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from construct.language.index_words import index_words
 from construct.memory.recall.query import analyse, excerpt
-from construct.memory.recall.search import MATCH_MEANS, Hit
+from construct.memory.recall.search import MATCH_MEANS
 from construct.operations.search import SearchResult
 from construct.references import written
+from construct.views.shapes import FoundMessageJson, FoundNoteJson, found_json
 from construct.views.words import counted
-from construct.vocabulary import ItemKind, Match
+from construct.vocabulary import Match
 
 _EXCERPT = 160
 """Characters shown of a hit's text in plain lines."""
@@ -28,40 +28,16 @@ def search_lines(result: SearchResult) -> Iterator[str]:
     yield from legend(result)
 
 
-def search_json(result: SearchResult) -> list[dict[str, Any]]:
+def search_json(result: SearchResult) -> list[FoundNoteJson | FoundMessageJson]:
     """Return the hits as JSON, best first."""
-    return [_hit_json(hit) for hit in result.hits]
+    found = ((hit, result.items.get((hit.kind, hit.id))) for hit in result.hits)
+    return [found_json(hit, item) for hit, item in found if item is not None]
 
 
 def unsearched_view(left: int) -> str:
     """Return a note that some imported messages are not in the search index yet."""
     messages = counted(left, "imported message")
     return f"Not searched yet: {messages} (being added to the index)."
-
-
-def _hit_json(hit: Hit) -> dict[str, Any]:
-    data: dict[str, Any] = {
-        "kind": hit.kind,
-        "id": written((hit.kind, hit.id)),
-        "conversation": hit.conversation,
-        "date": hit.date,
-        "text": hit.text,
-        "score": round(hit.score, 6),
-    }
-    if hit.match != Match.DIRECT:
-        data["match"] = hit.match
-    match hit.kind:
-        case ItemKind.MESSAGE:
-            data |= {"date": hit.created_at, "role": hit.role}
-        case ItemKind.OBSERVATION:
-            data |= {
-                "id": hit.id,
-                "generation": hit.generation,
-                "priority": hit.priority,
-                "stance": hit.stance,
-                "state": hit.state,
-            }
-    return data
 
 
 def words_sought(result: SearchResult) -> tuple[str, ...]:

@@ -16,7 +16,12 @@ from construct.operations.why import MessageTrace, ReplyTrace
 from construct.program import in_shell
 from construct.store.records import Message, Observation, StoredAttachment
 from construct.text import one_line, shorten
-from construct.views.memory import observation_json, shown_json
+from construct.views.shapes import (
+    attachment_json,
+    item_json,
+    note_json,
+    source_json,
+)
 from construct.views.unmarked import without_markup
 from construct.views.widgets import Prose, grid
 from construct.views.words import counted, when, written_at
@@ -48,28 +53,18 @@ def why_json(trace: Trace | MessageTrace) -> dict[str, Any]:
     match trace:
         case MessageTrace():
             return {
-                "message": source_message_json(trace.message),
-                "observations": [observation_json(o) for o in trace.observations],
+                "message": source_json(trace.message),
+                "observations": [note_json(o) for o in trace.observations],
                 "attachments": [attachment_json(attached) for attached in trace.attachments],
             }
         case Trace():
             return {
-                "observation": observation_json(trace.observation),
-                "sources": [observation_json(o) for o in trace.sources],
-                "messages": [source_message_json(m) for m in trace.messages],
+                "observation": note_json(trace.observation),
+                "sources": [note_json(o) for o in trace.sources],
+                "messages": [source_json(m) for m in trace.messages],
                 "attachments": [attachment_json(attached) for attached in trace.attachments],
                 "life": [asdict(event) for event in trace.life],
             }
-
-
-def source_message_json(m: Message) -> dict[str, Any]:
-    """Return a message as JSON, in the form of `memory why`."""
-    return {"id": m.id, "role": m.role, "content": m.content, "created_at": m.created_at}
-
-
-def attachment_json(attached: StoredAttachment) -> dict[str, Any]:
-    """Return an attachment as JSON."""
-    return {"id": attached.id, "name": attached.name, "media_type": attached.media_type}
 
 
 def _attachment_lines(attachments: Iterable[StoredAttachment]) -> list[Text]:
@@ -131,9 +126,9 @@ def why_last_view(
 
 def why_last_json(trace: ReplyTrace) -> dict[str, Any]:
     """Return the JSON form of `why_last_view`."""
-    items = [{"way": given.way} | shown_json(given.item) for given in trace.given]
+    items = [{"way": given.way, **item_json(given.item)} for given in trace.given]
     return {
-        "message": source_message_json(trace.reply),
+        "message": source_json(trace.reply),
         "observations": {
             "blocks": trace.blocks,
             "lines": trace.lines,

@@ -4,6 +4,7 @@ import sqlite3
 
 import pytest
 
+from construct.views.shapes import TranscriptMessageJson
 from tests.support.fake_api import FakeApi, faults
 from tests.support.program import Program
 
@@ -25,11 +26,11 @@ def test_without_a_command_it_lists(lived: Program) -> None:
 def test_list_has_the_latest_first(lived: Program) -> None:
     """Each with its figures; `--limit` takes any number."""
     found = lived.json("conversations", "list")
-    assert [(one["id"], one["title"], one["messages"]) for one in found] == [
+    assert [(one["id"], one["title"], one["message_count"]) for one in found] == [
         (2, "Bicycles", 2),
         (1, "Where I live", 8),
     ]
-    assert {frozenset(one) for one in found} == {frozenset(KEYS | {"messages", "last_at"})}
+    assert {frozenset(one) for one in found} == {frozenset(KEYS | {"message_count", "last_at"})}
     assert len(lived.json("conversations", "list", "--limit", "1")) == 1
     assert lived.json("conversations", "list", "--limit", "9" * 30) == found
     assert "Bicycles" in lived.run("conversations", "list").stdout
@@ -38,21 +39,13 @@ def test_list_has_the_latest_first(lived: Program) -> None:
 def test_show_prints_every_word(lived: Program) -> None:
     """With `--json` a list of messages that have plain numbers as ids."""
     talk = lived.json("conversations", "show", "2")
-    assert set(talk) == KEYS | {"messages"}
+    assert set(talk) == KEYS | {"message_count", "last_at", "messages"}
     assert [(m["role"], m["content"]) for m in talk["messages"]] == [
         ("user", "Which chain fits a tandem?"),
         ("assistant", "A long one."),
     ]
-    assert set(talk["messages"][0]) == {
-        "id",
-        "role",
-        "content",
-        "created_at",
-        "status",
-        "archived",
-        "left_out",
-        "attachments",
-    }
+    assert set(talk["messages"][0]) == set(TranscriptMessageJson.__annotations__)
+    assert [m["id"] for m in talk["messages"]] == [9, 10]
     assert "A long one." in lived.run("conversations", "show", "2").stdout
 
 
@@ -157,11 +150,11 @@ def test_piped_commands_keep_their_confirmations(program: Program) -> None:
     """
     program.run("ask", "--no-wait", "--new", "Keep this.")
     program.run(stdin="x\n/conversations delete 1 --yes\n")
-    assert program.json("conversations", "list")[0]["messages"] == 6
+    assert program.json("conversations", "list")[0]["message_count"] == 6
     done = program.run("chat", "--commands", stdin="/conversations delete 1\n/forget message:1\n")
     assert done.returncode == 1
     assert "--yes" in done.stderr
-    assert program.json("conversations", "list")[0]["messages"] == 6
+    assert program.json("conversations", "list")[0]["message_count"] == 6
     assert (
         program.run("chat", "--commands", stdin="/conversations delete 1 --yes\n").returncode == 0
     )
@@ -229,5 +222,5 @@ def test_chat_takes_the_options_of_ask(program: Program, api: FakeApi) -> None:
     program.run("chat", "--new", "--model", "claude-opus-5-5", stdin="b\n")
     assert api.of("chat")[-1].body["model"] == "claude-opus-5-5"
     program.run("chat", "--conversation", "1", stdin="c\n")
-    assert [one["messages"] for one in program.json("conversations", "list")] == [4, 2]
+    assert [one["message_count"] for one in program.json("conversations", "list")] == [4, 2]
     assert program.run("chat", "--conversation", "1", "--new", stdin="d\n").returncode == 2

@@ -10,6 +10,7 @@ import pytest
 from construct.clock import Clock
 from construct.memory.learning.proposals import ProposedObservation
 from construct.memory.undo import undo
+from construct.views.shapes import MessageJson, NoteJson
 from tests.memory.builders import Life
 from tests.support.emulator import PseudoTerminal, python
 from tests.support.fake_api import FakeApi, adversarial, faults
@@ -150,7 +151,7 @@ def test_search_has_the_shape_of_the_contract(lived: Program) -> None:
     assert all(set(one) >= COMMON | {"score"} for one in found)
     for one in found:
         if one["kind"] == "observation":
-            assert set(one) == COMMON | {"score", "generation", "priority", "stance", "state"}
+            assert set(one) == NoteJson.__required_keys__ | {"score"}
             assert isinstance(one["id"], int)
         else:
             assert one["id"].startswith(f"{one['kind']}:")
@@ -207,7 +208,7 @@ def test_show_takes_each_form_of_id(lived: Program) -> None:
     assert lived.json("memory", "show", "observation:3") == lived.json("memory", "show", "3")
     message = lived.json("memory", "show", "message:1")
     assert message["id"] == "message:1"
-    assert set(message) == COMMON | {"role", "status"}
+    assert set(message) == MessageJson.__required_keys__
     assert "Zoe's birthday" in lived.run("memory", "show", "3").stdout
     assert lived.run("memory", "show", "message:1").stdout == (
         "[2026-03-01 09:02] user:\nI live in Lisbon near the river\n"
