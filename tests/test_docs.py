@@ -3,16 +3,26 @@
 import json
 import re
 import shlex
+import textwrap
+from contextlib import closing
+from datetime import UTC
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from construct import config
+from construct.clock import Clock
 from construct.config import SETTINGS
-from construct.setting import Setting
+from construct.llm import servers
+from construct.setting import Setting, declared_in
+from construct.store.transfer import importing
 from construct.store.transfer.formats import FORMATS
 from docs import programs, reference, settings
+from tests.support.database import new_database
 from tests.support.fake_api import FakeApi
+from tests.support.model_servers import ModelServer
 from tests.support.program import Program
 
 ROOT = Path(__file__).parents[1]
@@ -110,6 +120,47 @@ def test_contributors_are_told_of_code_that_exists() -> None:
         source = (ROOT / "construct" / module).read_text()
         for name in re.findall(r"\w+", names.replace(" and ", " ")):
             assert re.search(rf"\b{name}\b", source), (name, module)
+
+
+def example(heading: str) -> str:
+    """Return the first Python example under a heading of the page for contributors."""
+    page = (ROOT / "docs/contributing.md").read_text("utf-8")
+    section = page.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    code = re.search(r"```python\n(.*?)```", section, re.DOTALL)
+    assert code is not None
+    return textwrap.dedent(code[1])
+
+
+def test_the_example_of_a_server_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a whole file, imports included."""
+    names: dict[str, Any] = {}
+    exec(example("A new kind of model server"), names)
+    monkeypatch.setattr(servers, "KINDS", (*servers.KINDS, names["FAKERY"]))
+    model = {"id": "tiny", "owned_by": "fakery", "ctx": 8192}
+    with ModelServer({"GET /v1/models": {"data": [model]}}) as server:
+        (found,) = servers.look({"CONSTRUCT_LOOK_FOR": server.url})
+    assert (found.source, found.name, found.context_window) == ("fakery", "tiny", 8192)
+
+
+def test_the_example_of_a_format_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a whole file, imports included."""
+    names: dict[str, Any] = {}
+    exec(example("A new format of history"), names)
+    monkeypatch.setattr(importing, "FORMATS", (*FORMATS, names["CHATTER"]))
+    turns = [{"mine": True, "said": "Hello", "at": "2026-01-01T12:00:00Z"}, {"said": "Hi"}]
+    file = tmp_path / "talks.json"
+    file.write_text(json.dumps([{"id": "a", "talk": "Greeting", "turns": turns}]))
+    with closing(new_database(tmp_path / "a.db")) as db:
+        assert importing.import_files(db, [file], Clock(zone=UTC)).messages == 2
+
+
+def test_the_example_of_a_setting_works() -> None:
+    """As a field of a class of settings."""
+    names: dict[str, Any] = vars(config).copy()
+    exec(f"@dataclass\nclass Example:\n{textwrap.indent(example('A new setting'), '    ')}", names)
+    (one,) = declared_in(names["Example"])
+    assert one.read("Portuguese") == "Portuguese"
+    assert names["Example"]().reply_language is None
 
 
 def test_every_step_of_the_tour_works(tmp_path: Path, api: FakeApi) -> None:
