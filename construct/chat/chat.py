@@ -193,6 +193,21 @@ class Chat:
         finally:
             await self._after_turn()
 
+    async def rephrase(
+        self,
+        words: str,
+        listen: Listener,
+        attachments: Sequence["Attachment"] = (),
+        pasted: Sequence[Span] = (),
+    ) -> TurnResult | None:
+        """Send the last message in other words; None when there is no message."""
+        here = self.conversation_id
+        try:
+            responder = Responder(self.ledger)
+            return await responder.rephrase(here, words, listen, attachments, pasted)
+        finally:
+            await self._after_turn()
+
     async def drop(self) -> str | None:
         """Exclude the last message without a complete reply from later requests.
 

@@ -93,7 +93,7 @@ class Dialogue:
         self.kept = False
         after = await self._run(self._answer_or_command(text, attachments, pasted))
         if after is AfterCommand.RETRY:
-            await self._run(self._answer(self._chat.again))
+            await self._run(self._retry(text, attachments, pasted))
         if after is AfterCommand.LEAVE:
             return False
         await self.before_prompt()
@@ -147,6 +147,20 @@ class Dialogue:
         if argument and command.usage == f"/{command.name}":
             raise UsageError(f"/{command.name} takes no argument.")
         return await command.run(self._chat, self._out, argument)
+
+    async def _retry(
+        self, line: str, attachments: Sequence[Attachment], pasted: Sequence[Span]
+    ) -> None:
+        """Ask for another reply, or send the last message in the words after `/retry`."""
+        words = split_command(line)[1]
+        if not words:
+            await self._answer(self._chat.again)
+            return
+        self.kept = False
+        start = len(line.rstrip()) - len(words)
+        shifted = [(max(0, first - start), end - start) for first, end in pasted if end > start]
+        ask = partial(self._chat.rephrase, words, attachments=attachments, pasted=shifted)
+        await self._answer(ask)
 
     async def _answer(self, ask: Callable[[Listener], Awaitable[TurnResult | None]]) -> None:
         view = self._out.reply()

@@ -1,13 +1,16 @@
 """What a turn needs of the place where messages are kept."""
 
 import sqlite3
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from construct.llm.types import Request
 from construct.store.messages import NewMessage
 from construct.store.records import Message
 from construct.talk.companion import Companion
 from construct.talk.turn import FirstRequest, ReplyInProgress, Turn
+
+if TYPE_CHECKING:
+    from construct.attachments import Attachment
 
 
 class Ledger(Protocol):
@@ -47,6 +50,14 @@ class Ledger(Protocol):
         """Leave the user's last unanswered message out of later requests.
 
         Returns its text, or None if there is no such message.
+        """
+
+    def drop_last(
+        self, db: sqlite3.Connection, conversation_id: int | None
+    ) -> "list[Attachment] | None":
+        """Leave the user's last message and its replies out of later requests.
+
+        Returns the message's attachments, or None if there is no message.
         """
 
     def last_reply(self, db: sqlite3.Connection, conversation_id: int | None) -> str | None:

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Collection
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from construct.clock import to_text
 from construct.llm.types import File, Request
@@ -28,6 +28,9 @@ from construct.talk.stored_ledger import StoredLedger
 from construct.talk.turn import FirstRequest, ReplyInProgress, Turn
 from construct.tokens import Usage
 from construct.vocabulary import Outside, Role
+
+if TYPE_CHECKING:
+    from construct.attachments import Attachment
 
 
 class PrivateLedger:
@@ -100,6 +103,19 @@ class PrivateLedger:
         dropped = last_unanswered([m for m in self._visible() if m.left_out is None])
         self._change([m.id for m in dropped], stop_reason=DROPPED)
         return dropped[0].text if dropped else None
+
+    def drop_last(
+        self, db: sqlite3.Connection, conversation_id: int | None
+    ) -> "list[Attachment] | None":
+        """Leave the user's last private message and its replies out of later requests."""
+        asked = last_asked([m for m in self._visible() if m.left_out != DROPPED])
+        if not asked:
+            return None
+        from construct.attachments import Attachment
+
+        self._change([m.id for m in asked], stop_reason=DROPPED)
+        files = self._files.get(asked[0].id, ())
+        return [Attachment(file.name, file.media_type, file.data) for file in files]
 
     def last_reply(self, db: sqlite3.Connection, conversation_id: int | None) -> str | None:
         """Return the last private reply, or the last stored one if there is none yet."""

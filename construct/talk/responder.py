@@ -105,6 +105,23 @@ class Responder:
         turn = await self._companion.store.call(self.ledger.begin_again, conversation_id)
         return None if turn is None else await self._answer(turn, listen)
 
+    async def rephrase(
+        self,
+        conversation_id: int | None,
+        text: str,
+        listen: Listener,
+        attachments: Sequence["Attachment"] = (),
+        pasted: Sequence[Span] = (),
+    ) -> TurnResult | None:
+        """Drop the user's last message and send it in other words, with its attachments.
+
+        None if there is no message. `pasted` as in `turn`.
+        """
+        dropped = await self._companion.store.call(self.ledger.drop_last, conversation_id)
+        if dropped is None:
+            return None
+        return await self.turn(conversation_id, text, listen, [*dropped, *attachments], pasted)
+
     async def _new_message(self, text: str, attachments: Sequence["Attachment"]) -> NewMessage:
         if not attachments:
             return NewMessage(Role.USER, text)

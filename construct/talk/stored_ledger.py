@@ -2,6 +2,7 @@
 
 import sqlite3
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from construct.errors import ConstructError
 from construct.llm.types import Request
@@ -18,7 +19,7 @@ from construct.memory.turn_context import (
 )
 from construct.pasted import load_spans
 from construct.store import observations
-from construct.store.attachments import NewAttachment, attachments_with_data
+from construct.store.attachments import attachments_with_data
 from construct.store.conversations import (
     NO_CACHE,
     enter_conversation,
@@ -46,6 +47,9 @@ from construct.talk.companion import Companion
 from construct.talk.turn import FirstRequest, ReplyInProgress, Turn
 from construct.tokens import Usage
 from construct.vocabulary import AgendaState, MemorySetting, Outside, Role
+
+if TYPE_CHECKING:
+    from construct.attachments import Attachment
 
 _SEARCHED_FOR_QUESTION = 50
 """How many of the newest messages are searched for the user's last one."""
@@ -154,6 +158,24 @@ class StoredLedger:
             exclude_from_requests(db, [m.id for m in dropped], DROPPED)
         return dropped[0].text if dropped else None
 
+    def drop_last(
+        self, db: sqlite3.Connection, conversation_id: int | None
+    ) -> "list[Attachment] | None":
+        """Leave the user's last message and its replies out of later requests.
+
+        A message from before the fork is left out of this fork, which then starts before it.
+        """
+        if conversation_id is None:
+            return None
+        with transaction(db):
+            newest = newest_messages(
+                db, conversation_id, _SEARCHED_FOR_QUESTION, with_refused=True, with_notebook=True
+            )
+            asked = last_asked(newest)
+            exclude_from_requests(db, [m.id for m in asked], DROPPED)
+            message = asked[0] if asked else forks.step_back(db, conversation_id)
+            return None if message is None else _attachments(db, message)
+
     def last_reply(self, db: sqlite3.Connection, conversation_id: int | None) -> str | None:
         """Return the text of the newest reply, or None if there is none."""
         if conversation_id is None:
@@ -208,15 +230,8 @@ class StoredLedger:
 
     def _begin_copy(self, db: sqlite3.Connection, conversation_id: int, message: Message) -> Turn:
         """Store an earlier message of the user's again, with its attachments."""
-        files: tuple[NewAttachment, ...] = ()
-        if message.attached:
-            from construct.attachments import Attachment
-
-            reads = self.companion.models.main.reads
-            files = tuple(
-                new_attachment(Attachment(file.name, file.media_type, data), reads)
-                for file, data in attachments_with_data(db, [message])[message.id]
-            )
+        reads = self.companion.models.main.reads
+        files = tuple(new_attachment(file, reads) for file in _attachments(db, message))
         pasted = load_spans(message.pasted)
         new = NewMessage(Role.USER, message.content, attachments=files, pasted=pasted)
         copied_from = (message, *replies_to(db, [message.id]))
@@ -266,6 +281,17 @@ class StoredLedger:
         estimated_tokens = sum(request_tokens(reply.first.request).values())
         actual_tokens = reply.first_request_usage.prompt_tokens
         learn_token_factor(db, model, estimated_tokens, actual_tokens)
+
+
+def _attachments(db: sqlite3.Connection, message: Message) -> "list[Attachment]":
+    if not message.attached:
+        return []
+    from construct.attachments import Attachment
+
+    return [
+        Attachment(file.name, file.media_type, data)
+        for file, data in attachments_with_data(db, [message])[message.id]
+    ]
 
 
 def _plans_asked_about(context: TurnContext) -> list[int]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from construct.attachments import Attachment
 from construct.errors import ConstructError, ModelRejectedError
 from construct.llm.reply_stream import ServerStream
 from construct.llm.types import ToolUse
@@ -420,6 +421,44 @@ async def test_retry_asks_again_and_hides_the_first_reply(
     assert [m.content for m in messages] == ["Tell me.", "Second."]
     assert texts(api.of("chat")[1])[0] == "Tell me."
     assert "First." not in texts(api.of("chat")[2])
+
+
+@pytest.mark.both_protocols
+@BOTH
+async def test_other_words_replace_the_last_message(
+    tmp_path: Path, api: FakeApi, ledger: Kind
+) -> None:
+    """The first version and its reply are sent no more, to the model and to the observer."""
+    api.enqueue("chat", "Which wine?", "A fine city.")
+    async with talking_in(ledger, tmp_path, api) as t:
+        assert await t.responder.rephrase(t.id, "Porto.", t.heard.append) is None
+        await t.say("Tell me of port.")
+        again = await t.responder.rephrase(t.id, "Tell me of Porto.", t.heard.append)
+        assert again is not None
+        assert again.text == "A fine city."
+        assert [(m.content, m.left_out) for m in await t.said()] == [
+            ("Tell me of port.", "dropped"),
+            ("Which wine?", "dropped"),
+            ("Tell me of Porto.", None),
+            ("A fine city.", None),
+        ]
+        await t.say("Thanks.")
+        t.check()
+    for request in api.of("chat")[1:]:
+        assert "of port." not in request.texts
+        assert "wine" not in request.texts
+
+
+async def test_other_words_keep_the_attachments(tmp_path: Path, api: FakeApi) -> None:
+    """And a paste in the new words is marked as one."""
+    files = [Attachment("note.txt", "text/plain", b"The ferry leaves at nine.")]
+    async with talking(tmp_path, api) as t:
+        await t.responder.turn(t.id, "Read thsi.", t.heard.append, files)
+        await t.responder.rephrase(t.id, "Read this.\n\nNo.", t.heard.append, pasted=[(12, 15)])
+        newest = [m for m in await t.said() if m.role == "user"][-1]
+    assert newest.attached == "[text: note.txt]"
+    assert newest.pasted == "[[12, 15]]"
+    assert "leaves at nine" in api.of("chat")[-1].texts
 
 
 @BOTH

@@ -211,12 +211,20 @@ async def private(chat: Chat, out: Output, argument: str) -> None:
         out.say("Nothing you said in private was kept. From here on messages are stored again.")
 
 
-@group.command("/retry", "ask for another reply")
+@group.command(
+    "/retry [TEXT]",
+    "ask again, or in other words",
+    example="/retry I meant the city of Porto, not the wine",
+)
 async def retry(chat: Chat, out: Output, argument: str) -> AfterCommand:
     """The new reply replaces the last one.
 
     That one stays stored, but search and /history no longer show it; `construct
     conversations show ID` does.
+
+    With TEXT your last message is sent in these words instead, with its attachments. The
+    first version and its reply are no longer sent to the model. They stay stored and
+    searchable, as after /drop.
     """
     return AfterCommand.RETRY
 

@@ -246,3 +246,15 @@ async def test_another_model_of_the_users_server_gets_the_key(
             assert "has no model 'qwen3:32b'" in await shown(dialogue, "/doctor", capsys)
         sent = dict(zip(server.asked, server.headers, strict=True))
     assert sent["POST /v1/messages"]["Authorization"] == f"Bearer {settings.api_key}"
+
+
+async def test_other_words_of_a_paste_are_marked(settings: Settings) -> None:
+    """The paste is where it stands in the new words, not in the line with the command."""
+    async with talking(settings) as dialogue:
+        await dialogue.run_line("Read thsi.")
+        line = "/retry  Read this.\n\nThe ferry is late."
+        await dialogue.run_line(line, pasted=[(line.index("The"), len(line))])
+        assert not dialogue.failed
+    with closing(sqlite3.connect(settings.db)) as db:
+        said = db.execute("SELECT content, pasted FROM messages WHERE role = 'user'").fetchall()
+    assert said[-2:] == [("Read thsi.", None), ("Read this.\n\nThe ferry is late.", "[[12, 30]]")]
