@@ -24,6 +24,8 @@ class Usage:
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     output_tokens: int = 0
+    web_searches: int = 0
+    """Searches of the web that the server made; each has a price of its own."""
 
     @property
     def prompt_tokens(self) -> int:
@@ -37,6 +39,7 @@ class Usage:
             self.cache_read_tokens + other.cache_read_tokens,
             self.cache_write_tokens + other.cache_write_tokens,
             self.output_tokens + other.output_tokens,
+            self.web_searches + other.web_searches,
         )
 
 

@@ -4,8 +4,10 @@ Events are read as plain JSON, and nothing in them is taken for granted: servers
 than Anthropic's omit fields, and blocks of unknown kinds must be sent back unchanged.
 """
 
+import re
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlsplit
 
 from construct.llm import server_errors as errors
 from construct.llm.reply_stream import (
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     import httpx2
 
     from construct.llm.sdk import ServerSentEvent
+
+_LONGEST_URL = 1_000
 
 
 async def read_events(end: Endpoint, response: "httpx2.Response") -> AsyncGenerator[Event]:
@@ -62,6 +66,8 @@ class ReplyBuilder:
         self.ended = False
         """Whether the answer has ended normally."""
         self._open: dict[int, _OpenBlock] = {}
+        self._cited: tuple[str, ...] = ()
+        """The pages that the last text with citations cites."""
 
     def take(self, event: Event) -> str:
         """Apply one event. Return the text it brought."""
@@ -75,7 +81,7 @@ class ReplyBuilder:
             case "content_block_delta":
                 return self._add(index, object_in(event, "delta"))
             case "content_block_stop":
-                self._close(index, whole=True)
+                return self._stop(index)
             case "message_delta":
                 self._count(event)
                 self.reply.stop_reason = (
@@ -103,6 +109,15 @@ class ReplyBuilder:
         self.reply.text += words
         return words
 
+    def _stop(self, index: int) -> str:
+        """End a block. Return the links to what its text cites, which become part of it."""
+        links = ""
+        if (opened := self._open.get(index)) and opened.sources != self._cited:
+            links = opened.cite()
+            self._cited = opened.sources or self._cited
+        self._close(index, whole=True)
+        return self._said(links)
+
     def _close(self, index: int, *, whole: bool) -> None:
         if opened := self._open.pop(index, None):
             block = opened.whole() if whole else opened.words()
@@ -122,6 +137,9 @@ class ReplyBuilder:
                 usage, "cache_creation_input_tokens", before.cache_write_tokens
             ),
             output_tokens=number_in(usage, "output_tokens", before.output_tokens),
+            web_searches=number_in(
+                object_in(usage, "server_tool_use"), "web_search_requests", before.web_searches
+            ),
         )
 
 
@@ -132,6 +150,22 @@ class _OpenBlock:
         self._data = dict(start)
         self._json = ""
         self._is_understood = True
+        self._sources: dict[str, None] = {}
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The addresses of the pages that the text cites."""
+        return tuple(self._sources)
+
+    def cite(self) -> str:
+        """Add links to the cited pages to the text, and return what was added."""
+        text = text_in(self._data, "text")
+        links = ", ".join(f"[{_host(url)}]({url})" for url in self._sources)
+        if not links or not text.strip():
+            return ""
+        added = f"({links})" if text[-1].isspace() else f" ({links})"
+        self._data["text"] = text + added
+        return added
 
     def add(self, delta: Event) -> str:
         """Apply a delta. Return the text that it adds to the reply."""
@@ -145,7 +179,8 @@ class _OpenBlock:
             case "input_json_delta":
                 self._json += text_in(delta, "partial_json")
             case "citations_delta":
-                pass  # the sources of the words, which are not kept
+                if url := _safe_url(text_in(object_in(delta, "citation"), "url")):
+                    self._sources[url] = None
             case _:
                 self._is_understood = False
         return ""
@@ -186,3 +221,18 @@ class _OpenBlock:
             if call and name and isinstance(arguments, dict)
             else None
         )
+
+
+def _safe_url(url: str) -> str:
+    """Return an address that can stand in a link; "" if it is none of a page."""
+    if not url.startswith(("https://", "http://")) or len(url) > _LONGEST_URL:
+        return ""
+    safe = quote(url, safe=":/?#@!$&'*+,;=%~[]")
+    return safe if _host(safe) else ""
+
+
+def _host(url: str) -> str:
+    try:
+        return re.sub(r"[^\w.:-]", "", urlsplit(url).hostname or "")
+    except ValueError:
+        return ""

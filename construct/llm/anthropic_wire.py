@@ -2,12 +2,14 @@
 
 import base64
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
-from construct.llm.catalog import model_info
+from construct.llm.catalog import is_claude, model_info
 from construct.llm.reply_stream import Body
 from construct.llm.types import (
     Block,
     CacheLife,
+    ChatMessage,
     File,
     Opaque,
     Request,
@@ -15,31 +17,50 @@ from construct.llm.types import (
     ToolResult,
     ToolUse,
     WorkRequest,
+    is_web_block,
 )
 from construct.vocabulary import AttachmentKind
 
 MAX_MARKS = 4
+_WEB_SEARCH = {
+    "type": "web_search_20260318",
+    "name": "web_search",
+    "max_uses": 5,
+    "allowed_callers": ["direct"],  # search alone: no code that filters what was found
+}
 
 
 def chat_body(model: str, request: Request) -> Body:
     """Return the body of a chat call."""
+    searches = request.searches_web and is_claude(model)
+    messages = request.messages if searches else map(_without_searches, request.messages)
     body: Body = {
         "model": model,
         "max_tokens": _max_tokens(model, request.max_tokens),
         "messages": [
-            {"role": message.role, "content": _blocks(message.blocks)}
-            for message in request.messages
+            {"role": message.role, "content": _blocks(message.blocks)} for message in messages
         ],
     }
     if system := _blocks(request.system):
         body["system"] = system
-    if request.tools:
-        body["tools"] = [
-            {"name": t.name, "description": t.description, "input_schema": dict(t.schema)}
-            for t in request.tools
-        ]
+    tools: list[Body] = [
+        {"name": t.name, "description": t.description, "input_schema": dict(t.schema)}
+        for t in request.tools
+    ]
+    if searches:
+        tools.append(dict(_WEB_SEARCH))
+    if tools:
+        body["tools"] = tools
     _settle_marks(body, request.cache_life)
     return body
+
+
+def _without_searches(message: ChatMessage) -> ChatMessage:
+    """Return a message without searches of the web, which only Claude with this tool reads."""
+    if not any(map(is_web_block, message.blocks)):
+        return message
+    rest = tuple(block for block in message.blocks if not is_web_block(block))
+    return replace(message, blocks=rest or (Text("[I searched the web.]"),))
 
 
 def work_body(model: str, request: WorkRequest) -> Body:

@@ -100,7 +100,8 @@ def cost_usd(name: str, usage: Usage, life: "CacheLife" = "5m") -> float | None:
         + usage.cache_read_tokens * prices.cache_read
         + usage.output_tokens * prices.output
     )
-    return dollars * (prices.long_factor if is_long else 1.0) / 1_000_000
+    searches = usage.web_searches * _catalog()["web"]["per_1000_searches"] / 1_000
+    return dollars * (prices.long_factor if is_long else 1.0) / 1_000_000 + float(searches)
 
 
 @cache

@@ -63,6 +63,31 @@ class File:
     mark: bool = False
 
 
+WEB_CALL, WEB_RESULT = "server_tool_use", "web_search_tool_result"
+"""The types of the blocks with which a server searches the web by itself."""
+
+
+def is_web_block(block: object) -> bool:
+    """Return whether a block is a search of the web, or its result."""
+    return isinstance(block, Opaque) and block.data.get("type") in {WEB_CALL, WEB_RESULT}
+
+
+def web_query(block: object) -> str:
+    """Return what a block searches the web for; "" for any other block."""
+    if not isinstance(block, Opaque) or block.data.get("type") != WEB_CALL:
+        return ""
+    given = block.data.get("input")
+    return str(given.get("query", "")) if isinstance(given, dict) else ""
+
+
+def found_on_the_web(block: object) -> list[Json]:
+    """Return the pages that a block holds as the result of a search; empty for any other block."""
+    if not isinstance(block, Opaque) or block.data.get("type") != WEB_RESULT:
+        return []
+    content = block.data.get("content")
+    return [page for page in content if isinstance(page, dict)] if isinstance(content, list) else []
+
+
 Block = Text | ToolUse | ToolResult | Opaque | File
 
 
@@ -95,6 +120,8 @@ class Request:
     tools: tuple[Tool, ...] = ()
     max_tokens: int = 8192
     cache_life: CacheLife = "5m"
+    searches_web: bool = False
+    """Whether the server may search the web by itself, if the model is one of Claude's."""
     on_retry: Callable[[str], None] = field(default=lambda _: None, repr=False, compare=False)
 
 
@@ -140,6 +167,16 @@ class Reply:
     def tool_calls(self) -> list[ToolUse]:
         """The tool calls that are complete."""
         return [block for block in self.blocks if isinstance(block, ToolUse)]
+
+    @property
+    def holds_web_results(self) -> bool:
+        """Whether the model was given pages of the web."""
+        return any(map(found_on_the_web, self.blocks))
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether the server waits to go on with its own tools: the reply is sent back to it."""
+        return self.stop_reason == "pause_turn"
 
     @property
     def calls_tools(self) -> bool:

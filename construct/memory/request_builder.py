@@ -8,7 +8,7 @@ to write.
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from construct import prompts, tokens
@@ -212,6 +212,8 @@ class RequestBuilder:
             max_tokens=reply_tokens,
             files=self._files(db, shown, unstored_files),
         )
+        if self.settings.web and window >= SMALL_WINDOW:
+            request = replace(request, searches_web=True)
         return request if len(shown) == len(messages) else context.without_last_mark(request)
 
     def _files(

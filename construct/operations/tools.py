@@ -1,12 +1,12 @@
 """Tools from outside: list them, allow and forbid servers and tools, show results."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
 from construct.errors import NotConfiguredError, NotFoundError
 from construct.installation import this_installation
-from construct.llm.types import ToolResult, ToolUse
+from construct.llm.types import ToolResult, ToolUse, found_on_the_web, web_query
 from construct.memory.shown.tool_rounds import stored_rounds
 from construct.memory.tools import MEMORY_TOOLS
 from construct.store.records import Message
@@ -127,11 +127,17 @@ def called_tools(message: Message) -> list[CalledTool]:
     """Return the calls of tools from outside that are stored with a reply."""
     blocks = [block for part in stored_rounds(message.blocks) for block in part.blocks]
     results = {b.tool_use_id: b.content for b in blocks if isinstance(b, ToolResult)}
-    return [
-        CalledTool(block.name, arguments_text(block.input), results.get(block.id, ""))
-        for block in blocks
-        if isinstance(block, ToolUse) and block.name not in MEMORY_TOOLS
-    ]
+    called = []
+    for block in blocks:
+        if isinstance(block, ToolUse) and block.name not in MEMORY_TOOLS:
+            result = results.get(block.id, "")
+            called.append(CalledTool(block.name, arguments_text(block.input), result))
+        elif query := web_query(block):
+            called.append(CalledTool("web_search", query, ""))
+        elif called and (pages := found_on_the_web(block)):
+            lines = [f"{page.get('title', '')} {page.get('url', '')}" for page in pages]
+            called[-1] = replace(called[-1], result="\n".join(lines))
+    return called
 
 
 def require_mcp() -> None:

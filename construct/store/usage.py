@@ -37,7 +37,7 @@ def record_usage(
     """
     row = {
         "uid": new_uid(), "created_at": now, "purpose": call.purpose, "model": call.model,
-        **asdict(call.usage), "cost_usd": call.cost_usd,
+        **_tokens(call.usage), "cost_usd": call.cost_usd,
         "conversation_id": scalar(
             db, "SELECT id FROM conversations WHERE id = ?", (conversation_id,)
         ),
@@ -51,8 +51,8 @@ def record_private_usage(db: sqlite3.Connection, call: Call, midnight: str) -> N
 
     So what was spent is known, but not at what time or in how many calls.
     """
-    amounts = asdict(call.usage) | {"cost_usd": call.cost_usd}
-    sums = ", ".join(f"{name} = {name} + :{name}" for name in asdict(call.usage))
+    amounts = _tokens(call.usage) | {"cost_usd": call.cost_usd}
+    sums = ", ".join(f"{name} = {name} + :{name}" for name in _tokens(call.usage))
     # A call without a known price leaves the sum of the others as it is.
     sums += ", cost_usd = coalesce(cost_usd + :cost_usd, cost_usd, :cost_usd)"
     updated = db.execute(
@@ -64,6 +64,11 @@ def record_private_usage(db: sqlite3.Connection, call: Call, midnight: str) -> N
     ).rowcount
     if not updated:
         record_usage(db, call, midnight)
+
+
+def _tokens(usage: Usage) -> dict[str, object]:
+    """Return the columns with a call's tokens. What its searches cost is in the cost."""
+    return {name: value for name, value in asdict(usage).items() if name != "web_searches"}
 
 
 def spent_on_memory(db: sqlite3.Connection, since: str = "", until: str = "~") -> float:

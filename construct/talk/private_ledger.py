@@ -169,4 +169,6 @@ class PrivateLedger:
         Those from outside are left out too, unless the user allowed them in private talk.
         """
         tools = self.companion.tools
-        return replace(request, tools=tools.offered() if tools.is_allowed_in_private else ())
+        if not tools.is_allowed_in_private:
+            return replace(request, tools=(), searches_web=False)
+        return replace(request, tools=tools.offered())

@@ -10,7 +10,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from construct.errors import ConstructError, ModelError, UsageError
-from construct.llm.types import Reply, ReplyStream, Request, ToolResult
+from construct.llm.types import (
+    Reply,
+    ReplyStream,
+    Request,
+    ToolResult,
+    found_on_the_web,
+    web_query,
+)
 from construct.log import logger
 from construct.memory.shown.files import new_attachment
 from construct.memory.tools import MEMORY_TOOLS, ToolBox, summary
@@ -39,6 +46,7 @@ from construct.talk.ledger import Ledger
 from construct.talk.thinking import Speech
 from construct.talk.turn import FirstRequest, ReplyInProgress, Turn
 from construct.tasks import finished
+from construct.text import shorten
 from construct.tokens import Usage
 from construct.tools.outside_tools import Surroundings, call_summary
 from construct.vocabulary import MemorySetting, Role
@@ -50,6 +58,7 @@ log = logger("companion")
 
 _MAX_TOOL_ROUNDS = 6
 """How often the model may call tools in one turn. The last time it gets only errors."""
+_LINE_WIDTH = 100
 _NO_MORE_TOOLS = "No more tools in this turn: answer with what you have."
 
 
@@ -177,14 +186,18 @@ class Responder:
     async def _stream(self, reply: ReplyInProgress, listen: Listener) -> None:
         """Send requests until one is answered without a call of a tool."""
         request = reply.first.request
-        rounds_left = _MAX_TOOL_ROUNDS if request.tools else 0
+        rounds_left = _MAX_TOOL_ROUNDS if request.tools or request.searches_web else 0
         while True:
             stream = self._companion.models.main.stream(reporting_retries(request, listen))
             try:
                 await _pass_on(stream, reply, listen)
-                if not (rounds_left and stream.reply.calls_tools):
+                if rounds_left and stream.reply.is_paused:
+                    reply.add_pause(stream.reply)
+                    request = await self._companion.store.call(self._next_request, reply)
+                elif rounds_left and stream.reply.calls_tools:
+                    request = await self._use_tools(reply, stream.reply, rounds_left, listen)
+                else:
                     return
-                request = await self._use_tools(reply, stream.reply, rounds_left, listen)
             finally:
                 reply.finish(stream.reply)
             rounds_left -= 1
@@ -194,7 +207,8 @@ class Responder:
     ) -> Request:
         """Run the tools that the newest part of the reply calls, and return the next request."""
         companion, turn = self._companion, reply.turn
-        # As it was when the model decided on these calls: before their results.
+        # As it was when the model decided on these calls: before their results, after a search.
+        reply.holds_outside_result |= part.holds_web_results
         around = await self._surroundings(reply)
         tools = ToolBox(
             companion.store,
@@ -269,15 +283,37 @@ class Responder:
 async def _pass_on(stream: ReplyStream, reply: ReplyInProgress, listen: Listener) -> None:
     """Report the text of one request's answer as it arrives, and add its usage."""
     gap, speech = "\n\n" if reply.texts else "", Speech()
+    searches = _Searches(stream.reply)
     try:
         async for piece in stream:
+            searches.report(listen)
             if words := speech.feed(piece):
                 listen(Delta(gap + words))
                 gap = ""
             elif speech.is_thinking:
                 listen(Thinking())
+        searches.report(listen)
         if rest := speech.finish():
             listen(Delta(gap + rest))
     finally:
         reply.add_usage(stream.reply)
         await asyncio.shield(stream.aclose())
+
+
+class _Searches:
+    """Reports the server's own searches of the web, once each."""
+
+    def __init__(self, reply: Reply) -> None:
+        self._reply = reply
+        self._done = 0
+
+    def report(self, listen: Listener) -> None:
+        """Report the searches that have arrived since the last call."""
+        blocks = self._reply.blocks
+        for block in blocks[self._done :]:
+            if query := web_query(block):
+                listen(ToolCalled("web_search", shorten(f"web_search: {query}", _LINE_WIDTH)))
+            elif pages := found_on_the_web(block):
+                titles = ", ".join(str(page.get("title", "")) for page in pages)
+                listen(ToolAnswered(shorten(f"found: {titles}", _LINE_WIDTH), is_failure=False))
+        self._done = len(blocks)

@@ -278,6 +278,8 @@ class StoredLedger:
             return
         call = Call("chat", model, usage, reply.cost_usd(model))
         record_usage(db, call, self.companion.now, reply.turn.message.conversation_id)
+        if usage.web_searches:
+            return  # the server's count holds the pages that it found
         estimated_tokens = sum(request_tokens(reply.first.request).values())
         actual_tokens = reply.first_request_usage.prompt_tokens
         learn_token_factor(db, model, estimated_tokens, actual_tokens)

@@ -6,8 +6,16 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from construct.llm.catalog import cost_usd
-from construct.llm.types import Block, ChatMessage, Reply, Request, Text, ToolResult
-from construct.memory.shown.tool_rounds import dump_rounds
+from construct.llm.types import (
+    Block,
+    ChatMessage,
+    Reply,
+    Request,
+    Text,
+    ToolResult,
+    is_web_block,
+)
+from construct.memory.shown.tool_rounds import dump_rounds, without_open_searches
 from construct.memory.turn_context import TurnContext
 from construct.store.messages import NewMessage
 from construct.store.records import REFUSED, REMOVED, Message
@@ -140,10 +148,14 @@ class ReplyInProgress:
 
     @property
     def marked_rounds(self) -> tuple[ChatMessage, ...]:
-        """The finished tool rounds, at least one, with a cache mark on the newest result."""
+        """The finished tool rounds, at least one, with a cache mark on the newest result.
+
+        Without a mark if they end with a part of the reply that the server paused.
+        """
         *earlier_messages, results = self.rounds
         *earlier_results, newest = results.blocks
-        assert isinstance(newest, ToolResult)
+        if not isinstance(newest, ToolResult):
+            return tuple(self.rounds)
         marked = ChatMessage("user", (*earlier_results, replace(newest, mark=True)))
         return (*earlier_messages, marked)
 
@@ -154,7 +166,8 @@ class ReplyInProgress:
 
     def message(self, model: str) -> NewMessage | None:
         """Return the reply as a message, or None if there is nothing to keep."""
-        blocks = dump_rounds(self.rounds) if self.rounds else None
+        rounds = without_open_searches(self.rounds)
+        blocks = dump_rounds(rounds) if rounds else None
         if not (self.texts or blocks):
             return None
         return NewMessage(
@@ -191,10 +204,15 @@ class ReplyInProgress:
 
     def add_round(self, reply: Reply, results: Sequence[ToolResult]) -> None:
         """Record the assistant's tool calls and their results."""
+        self.add_pause(reply)
+        self.rounds.append(ChatMessage("user", tuple(results)))
+
+    def add_pause(self, reply: Reply) -> None:
+        """Record a part of the reply that another request continues."""
         self._newest_recorded = reply
         self._add_text(reply)
-        self.rounds.append(ChatMessage("assistant", _spoken_blocks(reply.blocks)))
-        self.rounds.append(ChatMessage("user", tuple(results)))
+        self.holds_outside_result |= reply.holds_web_results
+        self._add_part(_spoken_blocks(reply.blocks))
 
     def finish(self, reply: Reply) -> None:
         """Record the last text and the stop reason, without tool calls that got no result.
@@ -206,9 +224,19 @@ class ReplyInProgress:
         self._newest_recorded = reply
         self._add_text(reply)
         self.stop_reason = reply.stop_reason
+        self.holds_outside_result |= reply.holds_web_results
         text = spoken(reply.text).strip()
-        if self.rounds and text:
-            self.rounds.append(ChatMessage("assistant", (Text(text),)))
+        if any(map(is_web_block, reply.blocks)):
+            kept = [b for b in reply.blocks if isinstance(b, Text) or is_web_block(b)]
+            self._add_part(_spoken_blocks(kept))
+        elif self.rounds and text:
+            self._add_part((Text(text),))
+
+    def _add_part(self, blocks: tuple[Block, ...]) -> None:
+        """Add a part of the reply, to the part before it if that was paused."""
+        if self.rounds and self.rounds[-1].role == "assistant":
+            blocks = (*self.rounds.pop().blocks, *blocks)
+        self.rounds.append(ChatMessage("assistant", blocks))
 
     def _add_text(self, reply: Reply) -> None:
         text = spoken(reply.text).strip()

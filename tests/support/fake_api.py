@@ -27,7 +27,7 @@ from tests.support.fake_messages import RejectedError
 from tests.support.fake_request import Recorded, RefusedError, Request, authenticate, parse
 from tests.support.fake_script import Script
 from tests.support.fake_server import Server
-from tests.support.fake_types import Json, Purpose, Reply, Usage, purpose_of, to_reply
+from tests.support.fake_types import Json, Purpose, Reply, Search, Usage, purpose_of, to_reply
 from tests.support.fake_wire import (
     Message,
     cut,
@@ -38,7 +38,17 @@ from tests.support.fake_wire import (
     text_of,
 )
 
-__all__ = ["CacheReport", "FakeApi", "Fault", "Recorded", "Reply", "Usage", "adversarial", "faults"]
+__all__ = [
+    "CacheReport",
+    "FakeApi",
+    "Fault",
+    "Recorded",
+    "Reply",
+    "Search",
+    "Usage",
+    "adversarial",
+    "faults",
+]
 
 
 class FakeApi(Script):
@@ -193,7 +203,8 @@ class FakeApi(Script):
         reply = faults.on_reply(fault, reply)
         with self._changed:
             usage = self._cache.use(prompt, self.now(), self.cache_minimum)
-        usage = replace(usage, output_tokens=output_tokens(reply))
+        searches = len(reply.searches)
+        usage = replace(usage, output_tokens=output_tokens(reply), web_searches=searches)
         message = Message(request.id.replace("req_", "msg_"), body["model"], reply, usage)
         sending = self._spoken(
             faults.on_sending(

@@ -37,6 +37,7 @@ _TOOL_KEYS = {
     "allowed_callers",
 }
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
+_WEB_SEARCH = "web_search_20260318"
 _MAX_BREAKPOINTS = 4
 _MAX_OUTPUT = 128_000
 
@@ -51,6 +52,10 @@ def check(body: Json) -> None:
     if "tool_choice" in body and not body.get("tools"):
         raise RejectedError("tool_choice: tool_choice may only be specified while providing tools")
     check_messages(body["messages"])
+    kinds = {b["type"] for m in body["messages"] for b in blocks_of(m["content"])}
+    offered = {tool.get("type") for tool in body.get("tools", [])}
+    if "server_tool_use" in kinds and _WEB_SEARCH not in offered:
+        raise RejectedError("messages: a search of the web, which is no tool of this request")
     _check_breakpoints(body)
 
 
@@ -101,6 +106,11 @@ def _check_tools(tools: object) -> None:
 
 
 def _check_tool(tool: Json, path: str) -> None:
+    if tool.get("type") == _WEB_SEARCH:
+        only(tool, {"type", "name", "max_uses", "allowed_callers"}, path)
+        if tool.get("name") != "web_search" or tool.get("allowed_callers") != ["direct"]:
+            raise RejectedError(f"{path}: the search of the web, called directly")
+        return
     only(tool, _TOOL_KEYS, path)
     if tool.get("type") not in (None, "custom"):
         raise RejectedError(f"{path}.type: unknown tool type {tool['type']!r}")

@@ -19,6 +19,8 @@ _KEYS: dict[str, set[str]] = {
     "tool_result": {"type", "tool_use_id", "content", "is_error", "cache_control"},
     "thinking": {"type", "thinking", "signature"},
     "redacted_thinking": {"type", "data"},
+    "server_tool_use": {"type", "id", "name", "input", "cache_control", "caller"},
+    "web_search_tool_result": {"type", "tool_use_id", "content", "cache_control", "caller"},
 }
 _REQUIRED: dict[str, dict[str, type]] = {
     "text": {"text": str},
@@ -28,10 +30,19 @@ _REQUIRED: dict[str, dict[str, type]] = {
     "tool_result": {"tool_use_id": str},
     "thinking": {"thinking": str, "signature": str},
     "redacted_thinking": {"data": str},
+    "server_tool_use": {"id": str, "name": str, "input": dict},
+    "web_search_tool_result": {"tool_use_id": str, "content": list},
 }
 _OF_ROLE = {
     "user": {"text", "image", "document", "tool_result"},
-    "assistant": {"text", "tool_use", "thinking", "redacted_thinking"},
+    "assistant": {
+        "text",
+        "tool_use",
+        "thinking",
+        "redacted_thinking",
+        "server_tool_use",
+        "web_search_tool_result",
+    },
 }
 
 
@@ -72,8 +83,26 @@ def check_messages(messages: object) -> None:
         raise RejectedError("messages: at least one message is required")
     for index, message in enumerate(messages):
         _check_message(mapping(message, f"messages.{index}"), f"messages.{index}")
-    _check_order([message["role"] for message in messages])
+    is_paused = _check_searches(messages)
+    _check_order([message["role"] for message in (messages[:-1] if is_paused else messages)])
     _check_pairs(messages)
+
+
+def _check_searches(messages: list[Json]) -> bool:
+    """Reject a search without its result, unless the server is asked to go on with it.
+
+    Return whether it is.
+    """
+    for index, message in enumerate(messages):
+        blocks = blocks_of(message["content"])
+        calls = [block["id"] for block in blocks if block["type"] == "server_tool_use"]
+        results = [b["tool_use_id"] for b in blocks if b["type"] == "web_search_tool_result"]
+        is_last = index == len(messages) - 1
+        if calls[: len(results)] != results or (len(calls) > len(results) and not is_last):
+            raise RejectedError(f"messages.{index}: `server_tool_use` without its result")
+        if is_last and calls:
+            return True
+    return False
 
 
 def check_text(block: Json, path: str) -> None:

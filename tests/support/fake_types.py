@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 Json = dict[str, Any]
@@ -20,8 +20,20 @@ _AMBIENT = re.compile(r"<ambient>.*?</ambient>", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
+class Search:
+    """A search of the web by the server: what was asked, and the pages found, by address.
+
+    Without pages there is no result yet: the server has paused.
+    """
+
+    query: str
+    pages: Mapping[str, str] = field(default_factory=dict)
+    """Their titles by their addresses."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer of the model: thinking first, then text, then tool calls."""
+    """An answer of the model: thinking first, then searches, then text, then tool calls."""
 
     text: str = ""
     tool_calls: Sequence[tuple[str, Mapping[str, Any]]] = ()
@@ -37,6 +49,9 @@ class Reply:
     chunk_size: int = 0
     """Characters a delta; 0: what gives at most 8 deltas of 16 or more."""
     thinking: str = ""
+    searches: Sequence[Search] = ()
+    cites: Sequence[str] = ()
+    """The addresses that the text cites."""
 
     @property
     def reason(self) -> str:
@@ -59,6 +74,7 @@ class Usage:
     written_5m: int = 0
     written_1h: int = 0
     output_tokens: int = 0
+    web_searches: int = 0
 
     @property
     def cache_written(self) -> int:
@@ -82,6 +98,9 @@ class Usage:
             },
             "output_tokens": output_tokens,
             "service_tier": "standard",
+            "server_tool_use": {"web_search_requests": self.web_searches, "web_fetch_requests": 0}
+            if self.web_searches
+            else None,
         }
 
 

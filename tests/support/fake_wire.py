@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from tests.support.fake_types import Json, Reply, Usage, tokens
+from tests.support.fake_types import Json, Reply, Search, Usage, tokens
 
 Event = tuple[str, Json]
 """The name of a server-sent event and its data."""
@@ -79,12 +79,35 @@ def content_blocks(message: Message) -> list[Json]:
         blocks.append(
             {"type": "thinking", "thinking": reply.thinking, "signature": f"signed-{message.id}"}
         )
+    for number, search in enumerate(reply.searches):
+        call = f"srvtoolu_{message.id.removeprefix('msg_')}_{number}"
+        blocks += _search_blocks(call, search)
     if reply.text:
-        blocks.append({"type": "text", "text": reply.text, "citations": None})
+        cited = [_citation(url) for url in reply.cites] or None
+        blocks.append({"type": "text", "text": reply.text, "citations": cited})
     for number, (name, value) in enumerate(reply.tool_calls):
         call = f"toolu_{message.id.removeprefix('msg_')}_{number}"
         blocks.append({"type": "tool_use", "id": call, "name": name, "input": dict(value)})
     return blocks
+
+
+def _search_blocks(call: str, search: Search) -> Iterator[Json]:
+    given = {"query": search.query}
+    yield {"type": "server_tool_use", "id": call, "name": "web_search", "input": given}
+    if search.pages:
+        pages = [
+            {"type": "web_search_result", "url": url, "title": title, "encrypted_content": "e=="}
+            for url, title in search.pages.items()
+        ]
+        caller = {"type": "direct"}
+        yield {"type": "web_search_tool_result", "tool_use_id": call, "content": pages} | {
+            "caller": caller
+        }
+
+
+def _citation(url: str) -> Json:
+    kind = "web_search_result_location"
+    return {"type": kind, "url": url, "title": url, "encrypted_index": "i==", "cited_text": "…"}
 
 
 def events_of(message: Message) -> list[Event]:
@@ -154,7 +177,9 @@ def _empty(block: Json) -> Json:
     """Return a block as its start event shows it: nothing in it yet."""
     match block["type"]:
         case "text":
-            return block | {"text": ""}
+            return block | {"text": "", "citations": [] if block["citations"] else None}
+        case "web_search_tool_result":
+            return block
         case "thinking":
             return block | {"thinking": "", "signature": ""}
     return block | {"input": {}}
@@ -167,6 +192,10 @@ def _deltas(block: Json, message: Message) -> Iterator[Json]:
             yield from (
                 {"type": "text_delta", "text": part} for part in _parts(block["text"], size)
             )
+            for citation in block["citations"] or ():
+                yield {"type": "citations_delta", "citation": citation}
+        case "web_search_tool_result":
+            return
         case "thinking":
             yield from (
                 {"type": "thinking_delta", "thinking": part}

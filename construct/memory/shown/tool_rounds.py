@@ -2,10 +2,21 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Literal
 
-from construct.llm.types import Block, ChatMessage, File, Opaque, Text, ToolResult, ToolUse
+from construct.llm.types import (
+    WEB_CALL,
+    WEB_RESULT,
+    Block,
+    ChatMessage,
+    File,
+    Opaque,
+    Text,
+    ToolResult,
+    ToolUse,
+)
 
 _ROLES: dict[str, Literal["user", "assistant"]] = {"user": "user", "assistant": "assistant"}
 
@@ -42,6 +53,27 @@ def _calls(part: ChatMessage) -> set[str]:
 
 def _results(part: ChatMessage) -> set[str]:
     return {block.tool_use_id for block in part.blocks if isinstance(block, ToolResult)}
+
+
+def without_open_searches(rounds: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """Return tool rounds without searches of the web that got no result.
+
+    A server refuses those, unless it is asked to go on with them.
+    """
+    whole = [replace(part, blocks=_without_open_searches(part.blocks)) for part in rounds]
+    return [part for part in whole if part.blocks]
+
+
+def _without_open_searches(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    searches = [block.data for block in blocks if isinstance(block, Opaque)]
+    answered = {data.get("tool_use_id") for data in searches if data.get("type") == WEB_RESULT}
+    return tuple(
+        block
+        for block in blocks
+        if not isinstance(block, Opaque)
+        or block.data.get("type") != WEB_CALL
+        or block.data.get("id") in answered
+    )
 
 
 def dump_rounds(rounds: Sequence[ChatMessage]) -> str:
