@@ -147,7 +147,8 @@ class Sources:
     def _spool(self, path: Path, name: str) -> None:
         """Keep what comes through a pipe, as it can be read only once."""
         spool = self._open.enter_context(closing(tempfile.TemporaryFile()))  # noqa: SIM115
-        with path.open("rb") as pipe:
+        # A buffered read goes on until the buffer is full, and misses a signal in between.
+        with path.open("rb", buffering=0) as pipe:
             shutil.copyfileobj(pipe, spool)
         size = spool.tell()
         spool.seek(0)
