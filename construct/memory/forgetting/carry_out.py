@@ -15,7 +15,7 @@ from construct.memory.forgetting.plan import (
 )
 from construct.memory.graph.storing import drop_unsaid_names
 from construct.references import Reference
-from construct.store import purge, references
+from construct.store import forgotten_text, purge
 from construct.store.database import transaction
 from construct.store.note_links import with_reflections
 from construct.store.shown import show_instead
@@ -139,12 +139,12 @@ def _remove(
     """
     now = to_text(clock.now())
     deleted_ids = {o.id for o in plan.observations}
-    references.store_cycle_notes(db, plan.cycles)
-    references.abandon_readers(db, now)
+    forgotten_text.store_cycle_notes(db, plan.cycles)
+    forgotten_text.abandon_readers(db, now)
     _reactivate(db, deleted_ids)
     relations = purge.delete_observations(db, deleted_ids, now)
-    references.drop_tool_rounds(db, plan.lookups)
-    references.store_conversation_notes(db, plan.conversations)
+    forgotten_text.drop_tool_rounds(db, plan.lookups)
+    forgotten_text.store_conversation_notes(db, plan.conversations)
     if isinstance(plan, DeletionPlan):
         purge.delete_conversation(db, plan.conversation.id, now)
     else:

@@ -23,13 +23,13 @@ from construct.memory.forgetting.traces import (
     union,
 )
 from construct.references import Reference
-from construct.store import note_links, references, succession
+from construct.store import forgotten_text, note_links, succession
 from construct.store import observations as stored_observations
 from construct.store.conversations import forks_of, get_conversation
+from construct.store.forgotten_text import ConversationNotes, CycleNotes
 from construct.store.messages import get_message, messages_of
 from construct.store.note_history import without_reverted
 from construct.store.records import REMOVED, Conversation, Message, Observation
-from construct.store.references import ConversationNotes, CycleNotes
 from construct.store.replies import replies_to
 from construct.vocabulary import ItemKind, Origin
 
@@ -120,12 +120,12 @@ def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) ->
         observations=tuple(observations),
         reactivated=_reactivated(db, deleted),
         conversations=tuple(
-            cleared_conversation_notes(references.conversation_notes(db), homes, held)
+            cleared_conversation_notes(forgotten_text.conversation_notes(db), homes, held)
         ),
-        cycles=tuple(cleared_cycle_notes(references.cycle_notes(db), held)),
+        cycles=tuple(cleared_cycle_notes(forgotten_text.cycle_notes(db), held)),
         lookups=tuple(
             replies_revealing(
-                references.tool_rounds(db, message_ids),
+                forgotten_text.tool_rounds(db, message_ids),
                 _items(observations, messages),
                 texts,
                 said,
@@ -135,10 +135,10 @@ def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) ->
         messages=tuple(messages),
         replies=tuple(replies),
         marks=tuple(marks),
-        elsewhere=references.count_messages_with(db, marks, message_ids),
+        elsewhere=forgotten_text.count_messages_with(db, marks, message_ids),
         alike=sum(
             observation_id not in deleted and states_any(content, fact_texts)
-            for observation_id, content in references.observations_with(db, marks)
+            for observation_id, content in forgotten_text.observations_with(db, marks)
         ),
         beside=tuple(o.id for o in drawn if o.id not in deleted),
     )
@@ -186,7 +186,7 @@ def plan_deletion(db: sqlite3.Connection, conversation_id: int) -> DeletionPlan:
         deleted = more
     observations = _lowest_first(db, deleted)
     texts = [o.content for o in observations]
-    rounds = references.tool_rounds(db, [m.id for m in messages])
+    rounds = forgotten_text.tool_rounds(db, [m.id for m in messages])
     quoting = replies_quoting(
         rounds,
         _items(observations, messages),
@@ -196,9 +196,9 @@ def plan_deletion(db: sqlite3.Connection, conversation_id: int) -> DeletionPlan:
         observations=tuple(observations),
         reactivated=_reactivated(db, deleted),
         conversations=tuple(
-            cleared_conversation_notes(references.conversation_notes(db), (), texts)
+            cleared_conversation_notes(forgotten_text.conversation_notes(db), (), texts)
         ),
-        cycles=tuple(cleared_cycle_notes(references.cycle_notes(db), texts)),
+        cycles=tuple(cleared_cycle_notes(forgotten_text.cycle_notes(db), texts)),
         lookups=tuple(quoting),
         conversation=conversation,
         messages=len(messages),

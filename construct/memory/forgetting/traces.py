@@ -11,8 +11,8 @@ from construct.llm.types import ToolUse
 from construct.memory.shown.escaping import unescape
 from construct.memory.shown.tool_rounds import stored_rounds
 from construct.references import Reference
+from construct.store.forgotten_text import ConversationNotes, CycleNotes
 from construct.store.records import REMOVED, Message
-from construct.store.references import ConversationNotes, CycleNotes
 from construct.vocabulary import ItemKind
 
 _MIN_QUOTE = 12

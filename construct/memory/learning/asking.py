@@ -58,7 +58,8 @@ async def ask(
     """
     purpose = purpose or account.purpose
     await account.on_call(purpose)
-    account.attempts += purpose == account.purpose
+    if purpose == account.purpose:
+        account.attempts += 1
 
     def record(usage: Usage) -> None:
         account.calls.append(Call(purpose, model.name, usage, cost_usd(model.name, usage, "5m")))

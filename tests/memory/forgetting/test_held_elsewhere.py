@@ -11,8 +11,8 @@ from construct.memory.forgetting.traces import (
     replies_revealing,
 )
 from construct.references import Reference
+from construct.store.forgotten_text import ConversationNotes, CycleNotes
 from construct.store.records import REMOVED
-from construct.store.references import ConversationNotes, CycleNotes
 
 FACT = "User hides the xylophone behind the Wardrobe"
 ELSEWHERE, HOME = 1, 2
