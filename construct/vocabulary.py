@@ -234,19 +234,6 @@ class WorkKind(StrEnum):
     REFLECT = "reflect"
 
 
-class Step(StrEnum):
-    """A step that the memory worker reports to the screen when it begins or ends it."""
-
-    OBSERVING = "observing"
-    OBSERVED = "observed"
-    COMPACTED = "compacted"
-    REFLECTING = "reflecting"
-    REFLECTED = "reflected"
-    EXTRACTING_GRAPH = "extracting graph"
-    GRAPH_EXTRACTED = "graph extracted"
-    IDLE = "idle"
-
-
 class MemorySetting(StrEnum):
     """The values of CONSTRUCT_MEMORY."""
 

@@ -25,14 +25,14 @@ from construct.views.greeting import greeting, pause_line
 from construct.views.themes import choose_theme
 from construct.views.words import counted, model_words
 from construct.views.wrapping import wrapped
-from construct.vocabulary import Step
+from construct.vocabulary import CycleKind
 
 if TYPE_CHECKING:
     from construct.chat.chat import Chat
     from construct.chat.commands.registry import Registry
     from construct.chat.dialogue import Dialogue
     from construct.chat.terminal import TerminalOutput
-    from construct.memory.cycles.runner import StepReport
+    from construct.memory.cycles.runner import Progress
 
 _COLLECT_AFTER = 20_000
 """New objects after which the garbage collector runs in a chat.
@@ -46,9 +46,9 @@ WARM_AFTER_SECONDS = 0.05
 """Pause between drawing the prompt and importing the rest."""
 _UNSENT = "unsent"
 _RUNNING = {
-    Step.OBSERVING: "observing",
-    Step.REFLECTING: "condensing",
-    Step.EXTRACTING_GRAPH: "linking names",
+    CycleKind.OBSERVER: "observing",
+    CycleKind.REFLECTOR: "condensing",
+    CycleKind.GRAPH: "linking names",
 }
 """The toolbar's words for the kinds of memory work."""
 
@@ -232,16 +232,16 @@ class Session:
         if self._finishing is not None:
             self._finishing.cancel()
 
-    def _show_progress(self, progress: "StepReport") -> None:
+    def _show_progress(self, progress: "Progress") -> None:
         """Show that the memory worker has begun or finished something."""
         loaded = self._loaded
         if loaded is None:
             return
-        running = _RUNNING.get(progress.step, "")
-        match progress.step:
-            case Step.OBSERVED if progress.count:
+        running = _RUNNING[progress.began] if progress.began else ""
+        match progress.ended:
+            case CycleKind.OBSERVER if progress.count:
                 loaded.out.notice(counted(progress.count, "new observation"))
-            case Step.REFLECTED if progress.count:
+            case CycleKind.REFLECTOR if progress.count:
                 loaded.out.notice(f"{counted(progress.count, 'observation')} superseded")
         self.screen.toolbar = replace(self.screen.toolbar, running=running)
         if running:

@@ -18,7 +18,7 @@ from construct.llm.servers.types import models_named
 from construct.llm.types import Request
 from construct.memory import policy
 from construct.memory.agenda import AgendaItem
-from construct.memory.cycles.runner import StepReport
+from construct.memory.cycles.runner import Progress
 from construct.memory.cycles.situation import read_situation
 from construct.memory.reminders import Reminder
 from construct.memory.turn_context import due_items
@@ -79,7 +79,7 @@ class Chat:
         self,
         opening: Opening,
         *,
-        report: Callable[[StepReport], None] = lambda _: None,
+        report: Callable[[Progress], None] = lambda _: None,
         complain: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.companion = Companion(opening.settings, opening.models, report)

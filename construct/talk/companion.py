@@ -7,7 +7,7 @@ from construct.clock import to_text
 from construct.config import Settings
 from construct.llm.providers import Models
 from construct.memory.config import MemoryConfig, memory_config_for
-from construct.memory.cycles.runner import StepReport
+from construct.memory.cycles.runner import Progress
 from construct.memory.cycles.worker import MemoryWorker
 from construct.memory.request_builder import RequestBuilder
 from construct.memory.tools import Accept, Forget
@@ -26,7 +26,7 @@ class Companion:
     """The settings, models and database of one process; close it when done."""
 
     def __init__(
-        self, settings: Settings, models: Models, report: Callable[[StepReport], None] | None = None
+        self, settings: Settings, models: Models, report: Callable[[Progress], None] | None = None
     ) -> None:
         self.settings = settings
         self.models = models

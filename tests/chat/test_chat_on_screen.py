@@ -14,12 +14,12 @@ import pytest
 
 from construct.clock import Clock
 from construct.config import Settings
-from construct.memory.cycles.runner import StepReport
+from construct.memory.cycles.runner import Progress
 from construct.memory.forgetting import delete_conversation
 from construct.store.database import open_database
 from construct.views.markdown import render_markdown
 from construct.views.themes import PLAIN
-from construct.vocabulary import Step
+from construct.vocabulary import CycleKind
 from tests.chat.conftest import hold_reply, seated, stored
 from tests.chat.documents import DOCUMENTS
 from tests.support.fake_api import FakeApi, Reply, faults
@@ -71,7 +71,7 @@ async def test_leaves_the_scrollback_of_one_render(
         seat.type("list them\r")
         await seat.see("Some")
         seat.type("half a line")
-        seat.session._show_progress(StepReport(Step.OBSERVING))
+        seat.session._show_progress(Progress(began=CycleKind.OBSERVER))
         await seat.see("The end.")
         seat.type("\x15")
         await seat.see(lambda: seat.screen.lines[-2] == "›")
@@ -206,7 +206,7 @@ async def test_notices_do_not_tear_the_line(settings: Settings) -> None:
         await seat.see("observe 0%")
         seat.type("half a li")
         await seat.see("› half a li")
-        seat.session._show_progress(StepReport(Step.OBSERVED, 3))
+        seat.session._show_progress(Progress(ended=CycleKind.OBSERVER, count=3))
         await seat.see("· 3 new observations")
         seat.type("ne")
         await seat.see("› half a line")

@@ -7,7 +7,7 @@ from pathlib import Path
 from construct.config import Settings
 from construct.llm.providers import choose_models
 from construct.load_settings import load_settings
-from construct.memory.cycles.runner import StepReport
+from construct.memory.cycles.runner import Progress
 from construct.operations.context import Context
 from construct.operations.status import Status, status
 from construct.store.conversations import create_conversation
@@ -36,7 +36,7 @@ LOW = {
 class Talk:
     """One conversation with the companion: stored, or with a private ledger private."""
 
-    def __init__(self, ledger: Ledger, conversation_id: int, progress: list[StepReport]) -> None:
+    def __init__(self, ledger: Ledger, conversation_id: int, progress: list[Progress]) -> None:
         self.ledger = ledger
         self.id = conversation_id
         self.progress = progress
@@ -117,7 +117,7 @@ async def talking_in(
     """Open a companion, and a new conversation with a ledger of this kind."""
     settings = settings_for(folder, api, **more)
     new_database(settings.db).close()
-    progress: list[StepReport] = []
+    progress: list[Progress] = []
     companion = Companion(settings, choose_models(settings), progress.append)
     try:
         here = await companion.store.call(create_conversation, companion.now)

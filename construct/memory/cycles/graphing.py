@@ -29,7 +29,7 @@ from construct.store.forbidden import left_out_note
 from construct.store.graph import Entity
 from construct.store.records import Observation
 from construct.text import one_line
-from construct.vocabulary import CycleKind, CycleStatus, Step
+from construct.vocabulary import CycleKind, CycleStatus
 
 BETWEEN_TURNS = 20
 """Unread notes needed for a call between turns.
@@ -81,8 +81,6 @@ class GraphJob(CycleJob[GraphBatch, GraphProposal | None, None]):
     """Extracts the graph of notes that no cycle has read yet."""
 
     kind = CycleKind.GRAPH
-    progress = Step.EXTRACTING_GRAPH
-    done = Step.GRAPH_EXTRACTED
     model: Model
     home: None = None
 

@@ -42,7 +42,6 @@ from construct.vocabulary import (
     AttachmentKind,
     CycleKind,
     CycleStatus,
-    Step,
 )
 
 _MAX_PDF_TOKENS = 20_000
@@ -118,8 +117,6 @@ class _Batch:
 @dataclass(frozen=True)
 class _ObserverJob(CycleJob[_Batch, Extraction, int]):
     kind = CycleKind.OBSERVER
-    progress = Step.OBSERVING
-    done = Step.OBSERVED
     home: int
     config: MemoryConfig
     find: Find

@@ -26,7 +26,7 @@ from construct.store.forbidden import left_out_note
 from construct.store.note_history import NOTED_LENGTH
 from construct.store.note_links import last_said, resting_on_nothing
 from construct.store.records import Observation
-from construct.vocabulary import CycleKind, CycleStatus, Flag, Step
+from construct.vocabulary import CycleKind, CycleStatus, Flag
 
 _MAX_SHARE_LEFT = 0.75
 """Share of the tokens. If a reflection leaves more, the next waits for more observations."""
@@ -53,8 +53,6 @@ class _Batch:
 @dataclass(frozen=True)
 class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
     kind = CycleKind.REFLECTOR
-    progress = Step.REFLECTING
-    done = Step.REFLECTED
     config: MemoryConfig
     conversation_id: int
 

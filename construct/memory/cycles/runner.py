@@ -25,7 +25,7 @@ from construct.store.database import transaction
 from construct.store.forbidden import rules_of
 from construct.store.in_thread import Store
 from construct.store.usage import record_usage
-from construct.vocabulary import EXTRACTIVE, CycleKind, CycleStatus, Phase, Purpose, Step
+from construct.vocabulary import EXTRACTIVE, CycleKind, CycleStatus, Phase, Purpose
 
 Batch = TypeVar("Batch")
 Found = TypeVar("Found")
@@ -33,10 +33,11 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class StepReport:
-    """A worker's step that began or finished, for the screen."""
+class Progress:
+    """A cycle that began or ended, for the screen; neither if other work is done."""
 
-    step: Step
+    began: CycleKind | None = None
+    ended: CycleKind | None = None
     count: int = 0
     """The number of observations made or condensed."""
 
@@ -75,10 +76,6 @@ class CycleJob(ABC, Generic[Batch, Found, Result]):
     """
 
     kind: ClassVar[CycleKind]
-    progress: ClassVar[Step]
-    """The step reported when it begins."""
-    done: ClassVar[Step]
-    """The step reported when it ends."""
     model: Model | None
     """The worker model. None: the extractive worker is used."""
     home: int | None
@@ -120,7 +117,7 @@ class CycleRunner:
     model: Model | None
     """The worker model. None: the extractive worker is used."""
     config: MemoryConfig
-    report: Callable[[StepReport], None]
+    report: Callable[[Progress], None]
 
     def now(self) -> str:
         """Return the current time in the stored format."""
@@ -128,7 +125,7 @@ class CycleRunner:
 
     @asynccontextmanager
     async def reporting_without_counts(self) -> AsyncIterator[None]:
-        """Inside the block, report steps without counts: the code that uses it returns them."""
+        """Inside the block, report cycles without counts: the code that uses it returns them."""
         report = self.report
         self.report = lambda progress: report(replace(progress, count=0))
         try:
@@ -161,7 +158,7 @@ class CycleRunner:
             raise
         if cycle is None:
             return None
-        self.report(StepReport(job.progress))
+        self.report(Progress(began=job.kind))
         heart = asyncio.create_task(self._keep_alive(cycle.id))
         try:
             found = await job.work(cycle.batch, cycle.account)
@@ -175,7 +172,7 @@ class CycleRunner:
                 await heart
         if cycle.account.is_cancelled:
             raise asyncio.CancelledError
-        self.report(StepReport(job.done, outcome.count))
+        self.report(Progress(ended=job.kind, count=outcome.count))
         return outcome.result
 
     def _begin(

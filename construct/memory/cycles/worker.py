@@ -20,7 +20,7 @@ from construct.memory.cycles.commit import Compacted, compact
 from construct.memory.cycles.graphing import BETWEEN_TURNS, run_graph
 from construct.memory.cycles.observing import Find, run_observer
 from construct.memory.cycles.reflecting import run_reflector
-from construct.memory.cycles.runner import CycleRunner, StepReport
+from construct.memory.cycles.runner import CycleRunner, Progress
 from construct.memory.cycles.situation import (
     conversations_at_rest,
     holds_against,
@@ -35,7 +35,7 @@ from construct.store.database import transaction
 from construct.store.in_thread import Store
 from construct.store.messages import LAST, last_message_id
 from construct.store.search_index import merge_some
-from construct.vocabulary import Step, WorkKind
+from construct.vocabulary import WorkKind
 
 
 class MemoryWorker:
@@ -46,7 +46,7 @@ class MemoryWorker:
         store: Store,
         model: Model | None,
         config: MemoryConfig,
-        report: Callable[[StepReport], None],
+        report: Callable[[Progress], None],
     ) -> None:
         self._store = store
         self._runner = CycleRunner(store, model, config, report)
@@ -103,7 +103,7 @@ class MemoryWorker:
             compacted = await self._compact_after_parents(conversation_id)
             reflection = await run_reflector(self._runner, conversation_id)
             await run_graph(self._runner)
-            self._runner.report(StepReport(Step.IDLE))
+            self._runner.report(Progress())
             return made, compacted, reflection
 
     async def catch_up(self, conversation_id: int, until: int = LAST) -> int:
@@ -159,7 +159,7 @@ class MemoryWorker:
                 went_on = await self._observe(conversation_id, find) is not None
             elif work == WorkKind.COMPACT:  # once is enough: it leaves nothing to compact
                 await self._compact_after_parents(conversation_id)
-                self._runner.report(StepReport(Step.COMPACTED))
+                self._runner.report(Progress())
             else:
                 reflection = await run_reflector(self._runner, conversation_id)
                 went_on = reflection is not None and reflection.shrinks
@@ -167,7 +167,7 @@ class MemoryWorker:
             if not went_on:
                 tried.add(work)
         await run_graph(self._runner, graph_minimum)
-        self._runner.report(StepReport(Step.IDLE))
+        self._runner.report(Progress())
 
     def _judge(
         self, db: sqlite3.Connection, conversation_id: int, leaving: bool

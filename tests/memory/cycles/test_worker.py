@@ -12,6 +12,7 @@ import pytest
 
 from construct.clock import to_text
 from construct.errors import ConstructError
+from construct.memory.cycles.runner import Progress
 from construct.memory.undo import undo
 from construct.store import cycles
 from construct.store import observations as rows
@@ -20,6 +21,7 @@ from construct.store.database import open_database, transaction
 from construct.store.messages import NewMessage, add_message, last_message_id
 from construct.store.observations import Count
 from construct.tokens import Usage
+from construct.vocabulary import CycleKind
 from tests.support import fake_worker
 from tests.support.fake_api import FakeApi, Reply, adversarial, faults
 from tests.support.fake_types import Answer, Json
@@ -388,7 +390,9 @@ async def test_who_asks_for_work_is_told_once(tmp_path: Path, api: FakeApi) -> N
         await t.say(facts(1)[0])
         made, compacted, _ = await t.companion.worker.run_now(t.id)
         assert (made, compacted.committed) == (1, 1)
-        assert {(p.step, p.count) for p in t.progress} >= {("observing", 0), ("observed", 0)}
+        assert {Progress(began=CycleKind.OBSERVER), Progress(ended=CycleKind.OBSERVER)} <= {
+            *t.progress
+        }
         assert not any(p.count for p in t.progress)
 
 
