@@ -13,6 +13,9 @@ MAX_RULES_BYTES = 100_000
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 # "never: salary, Dr. Meier", also as a list item or a heading: "- **Never:** salary"
 _NEVER_LINE = re.compile(r"[\s>*+_#\d.)-]*never[\s*_]*[:：](.*)", re.IGNORECASE)
+# "track: coffee spending in euros", in the same forms
+_TRACK_LINE = re.compile(r"[\s>*+_#\d.)-]*track[\s*_]*[:：](.*)", re.IGNORECASE)
+_MOST_TRACKED = 40
 _SEPARATOR = re.compile("[,;，、；،؛]")
 _DECORATION = " \t*_`.\"'“”„‘’«»"
 """Characters to strip from around a `never:` word: white space, Markdown, quotation marks."""
@@ -28,12 +31,15 @@ Note what I cook, and how it turned out.
 Leave out what I say about colleagues.
 
 never: salary, Dr. Meier
+track: coffee spending in euros
 
 The memory worker's model is sent what you write, as many lines as fit, and uses it only to
 decide what to note. Code also enforces the lines that begin with "never:", even without a
 model: no observation is written that has one of these words in it, as a whole word, in upper
 or lower case, or in another form that search finds too ("salary" keeps out "salaries").
 What you type with /remember or /edit is always kept.
+A line that begins with "track:" names an amount to follow, such as weight or spending:
+/track adds it up.
 To see what your rules would change: construct observe --dry-run
 -->
 """
@@ -48,6 +54,8 @@ class Rules:
     """The text of the file without comments."""
     never: tuple[str, ...] = ()
     """The words of the `never:` lines, as the user wrote them."""
+    track: tuple[str, ...] = ()
+    """The names of the `track:` lines: values to follow."""
 
     def forbidden_in(self, *texts: str | None) -> str | None:
         """Return the first `never` word that is in one of these texts, or None."""
@@ -67,12 +75,18 @@ class Rules:
 def parse_rules(text: str) -> Rules:
     """Return the rules in the text of a rules file."""
     prose = _COMMENT.sub("", text).strip()
+    never, track = (_listed(prose, line) for line in (_NEVER_LINE, _TRACK_LINE))
+    return Rules(prose, never, track[:_MOST_TRACKED])
+
+
+def _listed(prose: str, form: re.Pattern[str]) -> tuple[str, ...]:
+    """Return the words that all lines of a form list, each once."""
     words: dict[str, None] = {}
     for line in prose.splitlines():
-        if match := _NEVER_LINE.match(line):
+        if match := form.match(line):
             listed = (word.strip(_DECORATION) for word in _SEPARATOR.split(match[1]))
             words |= dict.fromkeys(word for word in listed if _folded(word))
-    return Rules(prose, tuple(words))
+    return tuple(words)
 
 
 @dataclass(frozen=True, slots=True)

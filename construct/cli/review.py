@@ -1,7 +1,7 @@
-"""The command `construct review`."""
+"""The commands `construct review` and `construct track`."""
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -45,6 +45,31 @@ def review_command(context: typer.Context, as_json: Json = False) -> None:
         learned = operations.learned(ctx)
         if learned and _line(f"{views.learned_question(len(learned))} [y/N]") in {"y", "yes"}:
             _go_through(ctx, of_learned=True)
+
+
+@review.command(epilog=examples("construct track weight", "construct track coffee --since 30d"))
+def track(
+    context: typer.Context,
+    name: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]", help="What to show; all by default.")
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="DATE", help="Only from this day on: 2026-03-01, or 30d."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show amounts that you follow: by week, sum and mean.
+
+    A line such as “track: coffee spending in euros” in your memory rules lets the memory
+    worker's model note each amount that you mention. They are added up by the program.
+    """
+    from construct.operations.track import track as operation
+    from construct.views.track import track_json, track_view
+
+    with environment(context).reading() as ctx:
+        tracked = operation(ctx, " ".join(name or ()), since)
+    print_json(track_json(tracked)) if as_json else show(track_view(tracked))
 
 
 def is_on_terminal() -> bool:

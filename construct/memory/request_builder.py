@@ -14,6 +14,7 @@ from types import MappingProxyType
 from construct import prompts, tokens
 from construct.clock import from_text, to_text
 from construct.config import Settings
+from construct.errors import ConstructError
 from construct.llm.types import CacheLife, File, Model, Request, Text, Tool
 from construct.memory import policy
 from construct.memory.config import MemoryConfig
@@ -38,6 +39,7 @@ from construct.store.messages import (
 )
 from construct.store.records import Message
 from construct.store.usage import token_factor
+from construct.user_rules import read_rules
 from construct.vocabulary import MemorySetting, Role
 
 _STAND_IN = "(your next message)"
@@ -259,8 +261,15 @@ class RequestBuilder:
     def _tools(self) -> tuple[Tool, ...]:
         if self.model.context_window < SMALL_WINDOW:
             return ()
-        own = tools_for(self.config.scope) if self._uses_memory else ()
+        own = tools_for(self.config.scope, self._tracked()) if self._uses_memory else ()
         return (*own, *self.outside_tools)
+
+    def _tracked(self) -> tuple[str, ...]:
+        """Return what the user's rules follow; nothing while they cannot be read."""
+        try:
+            return read_rules(self.config.rules_file).track
+        except ConstructError:
+            return ()
 
     def _cache_life(self, db: sqlite3.Connection, conversation_id: int) -> CacheLife:
         return policy.choose_life([from_text(t) for t in recent_times(db, conversation_id)])

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,6 +15,7 @@ from construct.memory.lookup import Rights
 from construct.memory.reading_tools import Found, tool
 from construct.memory.shown.date_marks import read_moment
 from construct.memory.shown.forks import reach
+from construct.memory.totals_tool import totals_lines
 from construct.store import messages
 from construct.store.database import transaction
 from construct.store.in_thread import Store
@@ -85,15 +86,31 @@ _WRITING_TOOLS = (
 )
 
 
-MEMORY_TOOLS = frozenset({*reading_tools.NAMES, *(t.name for t in _WRITING_TOOLS)})
+MEMORY_TOOLS = frozenset({*reading_tools.NAMES, "totals", *(t.name for t in _WRITING_TOOLS)})
 """The names of all memory tools."""
 
 
-def tools_for(scope: str) -> tuple[Tool, ...]:
-    """Return the memory tools. With the scope `user`, recall searches all conversations."""
+_TOTALS = tool(
+    "totals",
+    "Add up amounts that the person follows, such as weight or spending: sum and mean by week "
+    "and in all. Use it for every question about such an amount, and never add up yourself.",
+    {
+        "name": {"type": "string", "description": "What to add up; all of it if missing."},
+        "since": {"type": "string", "description": "Earliest day: 2026-03-01, or 30d."},
+    },
+    [],
+)
+
+
+def tools_for(scope: str, tracked: Sequence[str] = ()) -> tuple[Tool, ...]:
+    """Return the memory tools. With the scope `user`, recall searches all conversations.
+
+    `tracked`: what the user's rules follow; without any there is no tool to add it up.
+    """
     here = "in this conversation, or kept for good"
     where = "in all conversations with this user" if scope == Scope.USER else here
-    return (*reading_tools.reading_tools(where), *_WRITING_TOOLS)
+    totals = (_TOTALS,) if tracked else ()
+    return (*reading_tools.reading_tools(where), *totals, *_WRITING_TOOLS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +158,8 @@ class ToolBox:
                 found = await self.store.call(self._read, call)
                 self.keep_items(found.items)
                 return "\n".join(found.lines)
+            case "totals":
+                return await self.store.call(self._totals, call)
             case "remember" | "remind" if not self.learns:
                 return "Memory is read-only now: nothing was stored. Say so."
             case "remember":
@@ -171,6 +190,10 @@ class ToolBox:
         scope = reach(db, self.config.scope, self.conversation_id)
         rights = Rights(scope, hidden_messages=self.answering)
         return reading_tools.use(db, self.config, rights, call.name, call.input)
+
+    def _totals(self, db: sqlite3.Connection, call: ToolUse) -> str:
+        scope = reach(db, self.config.scope, self.conversation_id)
+        return "\n".join(totals_lines(db, self.config.clock, scope, call.input))
 
     async def _is_users_own(self, note: str) -> bool:
         """Return whether a note to be kept is the user's own word; asks where that is unsure."""

@@ -21,6 +21,7 @@ from construct.store.database import rehearsal, transaction
 from construct.store.messages import last_message_id, live_messages
 from construct.store.observations import active_tokens, observations
 from construct.store.records import Cycle, Observation
+from construct.store.tracked import swap_values
 from construct.vocabulary import CycleKind
 
 
@@ -126,6 +127,7 @@ def _revert(db: sqlite3.Connection, cycle: Cycle, clock: Clock) -> Undone:
     given_back = questions.withheld_by(db, cycle.id)
     relations = revert_graph(db, cycle.id) if cycle.kind == CycleKind.GRAPH else 0
     reverting.swap_observations(db, cycle, now)
+    swap_values(db, cycle.id, now)
     if not made:
         # If the cycle made observations, superseding them has the same effect.
         show_again(db, superseded)

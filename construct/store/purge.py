@@ -22,6 +22,7 @@ from construct.store.messages import message_tokens
 from construct.store.records import REMOVED
 from construct.store.search_index import merge_all
 from construct.store.sql import ID_LIST, exists, json_ids, scalar
+from construct.store.tracked import forget_values
 
 WAIT_SECONDS = 10.0
 """How long `finish_erasure` waits for other processes by default."""
@@ -88,11 +89,13 @@ def withhold(db: sqlite3.Connection, message_ids: Iterable[int], now: str, *, wo
 
     Their attachments are deleted. `words` deletes their text too.
     """
+    message_ids = list(message_ids)
     ids = json_ids(message_ids)
     _add_tombstones(db, f"messages WHERE id IN {ID_LIST}", ids, now)
     db.execute(f"DELETE FROM briefed WHERE message_id IN {ID_LIST}", (ids,))
     db.execute(f"DELETE FROM question_items WHERE message_id IN {ID_LIST}", (ids,))
     db.execute(f"DELETE FROM attachments WHERE message_id IN {ID_LIST}", (ids,))
+    forget_values(db, message_ids)
     if words:
         db.execute(
             f"""UPDATE messages SET withheld = 1, content = ?, blocks = NULL, pasted = NULL,

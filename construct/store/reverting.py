@@ -9,6 +9,7 @@ from construct.vocabulary import CycleKind
 _CHANGED = """cycles WHERE status = 'succeeded' AND (
     kind = 'edit'
     OR id IN (SELECT cycle_id FROM observations) OR id IN (SELECT superseded_by FROM observations)
+    OR id IN (SELECT cycle_id FROM tracked_values)
     OR id IN (SELECT cycle_id FROM questions) OR id IN (SELECT cycle_id FROM relations))"""
 """SQL: the cycles with a visible effect.
 

@@ -11,6 +11,7 @@ from construct.chat.commands import conversation, corrections, data, memory, sta
 from construct.chat.commands import reminders as _reminders  # noqa: F401 - adds to `status.group`
 from construct.chat.commands import review as _review  # noqa: F401 - adds to `corrections.group`
 from construct.chat.commands import tools as _tools  # noqa: F401 - adds to `status.group`
+from construct.chat.commands import track as _track  # noqa: F401 - adds to `status.group`
 from construct.chat.commands.help import HelpView, command_view, everyday_view, keys_view
 from construct.chat.commands.registry import Choice, Registry
 from construct.chat.output import Output

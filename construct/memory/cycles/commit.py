@@ -15,7 +15,7 @@ from construct.memory.shown.frame import Frame
 from construct.memory.shown.lines import line_tokens, note_columns
 from construct.memory.shown.transcript import window_start
 from construct.memory.shown.view import take_in
-from construct.store import note_links, questions
+from construct.store import note_links, questions, tracked
 from construct.store import observations as stored_observations
 from construct.store.conversations import (
     get_conversation,
@@ -30,6 +30,7 @@ from construct.store.forbidden import is_forbidden
 from construct.store.messages import get_message, is_readable, is_shown, live_messages
 from construct.store.records import Message, Observation
 from construct.store.succession import apply_replacements
+from construct.store.tracked import TrackedValue
 from construct.vocabulary import Flag, Replacement, WatermarkName
 
 
@@ -78,6 +79,7 @@ def store_extraction(
             stored += 1
         else:
             left_out += 1
+    left_out += _store_values(db, cycle_id, found, allowed, now)
     for line in found.lost:
         sources = [i for i in line.sources if i in allowed]
         questions.add_lost_line(db, cycle_id, line.content, line.observation_date, sources, now)
@@ -100,6 +102,23 @@ def store_extraction(
         _updated(db, conversation.suggested_response, found.suggested_response),
     )
     return Stored(stored, left_out)
+
+
+def _store_values(
+    db: sqlite3.Connection, cycle_id: int, found: Extraction, allowed: set[int], now: str
+) -> int:
+    """Store the values that an observer found, each once. Returns how many the rules forbid."""
+    forbidden = 0
+    for value in found.values:
+        if value.message_id not in allowed or value.message_id in found.forget_messages:
+            continue
+        if is_forbidden(db, value.name, value.unit):
+            forbidden += 1
+            continue
+        tracked.supersede_values(db, value.replaces, cycle_id, now)
+        row = TrackedValue(0, value.name, value.amount, value.unit, value.day, value.message_id)
+        tracked.add_value(db, row, cycle_id)
+    return forbidden
 
 
 def _store_note(

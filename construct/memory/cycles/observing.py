@@ -5,8 +5,9 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 
-from construct.clock import to_text
+from construct.clock import Clock, to_text
 from construct.llm.types import File, Model
 from construct.memory.config import MemoryConfig
 from construct.memory.cycles.commit import store_extraction
@@ -36,6 +37,7 @@ from construct.store.messages import is_readable, newest_messages
 from construct.store.note_links import last_said
 from construct.store.questions import messages_to_forget
 from construct.store.records import Message, Observation
+from construct.store.tracked import TrackedValue, tracked_values
 from construct.user_rules import read_rules
 from construct.vocabulary import (
     EXTRACTIVE,
@@ -46,6 +48,10 @@ from construct.vocabulary import (
 
 _MAX_PDF_TOKENS = 20_000
 """Six pages, at 3,000 tokens a page. The observer is not sent longer PDFs."""
+
+_VALUES_WITHIN = timedelta(days=14)
+"""How far back an observer is shown values that are stored."""
+_MAX_VALUES = 60
 
 Find = Callable[[sqlite3.Connection, int], list[Message]]
 """Returns the messages of a conversation that should be observed."""
@@ -111,6 +117,8 @@ class _Batch:
     """The known notes that this conversation's lines may replace."""
     said: Said
     current: Current
+    known_values: list[TrackedValue]
+    """The values of the last days."""
     kept: list[KeptNote]
 
 
@@ -141,6 +149,7 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
             replaceable=replaceable(db, self.config.scope, self.home, known),
             said=last_said(db, [o.id for o in known], to_text(self.config.clock.now())),
             current=current_thread(db, self.home),
+            known_values=_known_values(db, batch, self.config.clock),
             kept=_kept_by_model(db, batch),
         )
 
@@ -160,6 +169,8 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
             clock=self.config.clock,
             wishes=rules.prose,
             forbidden=rules.forbidden_in,
+            tracked=rules.track,
+            known_values=batch.known_values if rules.track else (),
             pictures=batch.read.pictures,
             current=batch.current,
             said=batch.said,
@@ -187,6 +198,15 @@ def _kept_by_model(db: sqlite3.Connection, batch: Sequence[Message]) -> list[Kep
     links = stored_observations.kept_by_model(db, [m.id for m in batch])
     notes = {o.id: o for o in stored_observations.observations(db, [i for i, _ in links])}
     return [KeptNote(notes[note_id], message_id) for note_id, message_id in links]
+
+
+def _known_values(
+    db: sqlite3.Connection, batch: Sequence[Message], clock: Clock
+) -> list[TrackedValue]:
+    """Return the newest stored values of the days before a batch, oldest first."""
+    first, last = (m.written(clock).date() for m in (batch[0], batch[-1]))
+    since = first - min(_VALUES_WITHIN, first - date.min)
+    return tracked_values(db, since.isoformat(), last.isoformat())[-_MAX_VALUES:]
 
 
 def without_known(found: Extraction, known: Iterable[Observation]) -> Extraction:

@@ -17,6 +17,7 @@ from construct.memory.shown.lines import (
     section,
     section_lines,
 )
+from construct.memory.shown.value_lines import ReadValue, read_values
 from construct.store.records import Message, Observation
 from construct.vocabulary import Role
 
@@ -39,6 +40,9 @@ class Draft:
     task: str | None = None
     next_step: str | None = None
     title: str | None = None
+    values: tuple[ReadValue, ...] = ()
+    """Amounts of what the user's rules follow."""
+    unread_values: tuple[str, ...] = ()
     forget: tuple[str, ...] = ()
     """Anchors of the notes and messages that the user asked to forget."""
     is_whole: bool = True
@@ -46,8 +50,8 @@ class Draft:
 
     @property
     def says_something(self) -> bool:
-        """Whether it has a line, or anything to forget."""
-        return bool(self.notes or self.unread or self.forget)
+        """Whether it has a line, a value, or anything to forget."""
+        return bool(self.notes or self.unread or self.values or self.forget)
 
     @property
     def is_empty(self) -> bool:
@@ -71,7 +75,10 @@ def read_draft(answer: str, reading: Reading, problems: list[str]) -> Draft | No
         return None
     if not main.is_closed:
         problems.append("the answer broke off")
+    values, unread_values = _read_values(answer, reading)
     return Draft(
+        values=tuple(values),
+        unread_values=tuple(unread_values),
         notes=tuple(notes),
         unread=tuple(unread),
         task=phrase(answer, "task", _MAX_PHRASE),
@@ -80,6 +87,12 @@ def read_draft(answer: str, reading: Reading, problems: list[str]) -> Draft | No
         forget=tuple(anchors_in(section_lines(answer, "forget"), {*sent, *known})),
         is_whole=main.is_closed,
     )
+
+
+def _read_values(answer: str, reading: Reading) -> tuple[list[ReadValue], list[str]]:
+    """Return an answer's values, and the lines that are none. Empty if nothing is followed."""
+    lines = section_lines(answer, "values") if reading.tracked else ()
+    return read_values(lines, reading.by_anchor, reading.values)
 
 
 @dataclass(frozen=True, slots=True)

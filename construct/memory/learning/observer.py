@@ -43,7 +43,7 @@ async def observe(model: Model | None, reading: Reading, account: Account) -> Ex
     if model is None:
         return await asyncio.to_thread(extract, reading.messages, reading.clock)
     wishes = fitting_wishes(reading.wishes, model)
-    added = tokens.count(system_prompt(wishes)) - tokens.count(system_prompt(""))
+    added = tokens.count(system_prompt(wishes, reading.tracked)) - tokens.count(system_prompt(""))
     reading = replace(reading, wishes=wishes, known_limit=max(0, known_tokens(model) - added))
     extractions: list[Extraction] = []
     for messages in _in_parts(reading.messages, batch_tokens(model)):
@@ -71,6 +71,7 @@ def joined(parts: Sequence[Extraction]) -> Extraction:
         forget_messages=tuple(i for part in parts for i in part.forget_messages),
         withdrawn=tuple(withdrawn),
         lost=tuple(line for part in parts for line in part.lost),
+        values=tuple(value for part in parts for value in part.values),
         unsupported=tuple(i for part in parts for i in part.unsupported),
         by_rule=all(p.by_rule for p in parts),
         is_title_by_rule=bool(titled) and titled[0].is_title_by_rule,

@@ -1,6 +1,7 @@
 """Ask the observer model once, and read its answer."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from construct import tokens
@@ -10,6 +11,7 @@ from construct.memory.learning.drafts import Draft, read_draft
 from construct.memory.learning.reading import KNOWN_TOKENS, Reading
 from construct.memory.shown.escaping import escape, inline
 from construct.memory.shown.lines import plain_line
+from construct.memory.shown.value_lines import value_line
 from construct.prompts import prompt
 
 BATCH_TOKENS = 16_000
@@ -51,12 +53,15 @@ def _room(model: Model) -> int:
     return max(_MIN_ROOM, (model.context_window - _PROMPT_TOKENS - known_tokens(model)) // 2)
 
 
-def system_prompt(wishes: str) -> str:
-    """Return the observer's prompt, followed by the user's own rules."""
-    if not wishes:
-        return prompt("observer")
-    framed = f"<wishes>\n{escape(wishes)}\n</wishes>"
-    return "\n\n".join([prompt("observer"), prompt("wishes"), framed])
+def system_prompt(wishes: str, tracked: Sequence[str] = ()) -> str:
+    """Return the observer's prompt, followed by what the user follows and their own rules."""
+    parts = [prompt("observer")]
+    if tracked:
+        names = [f"- {inline(name)}" for name in tracked]
+        parts.append("\n".join([prompt("values"), "", *names]))
+    if wishes:
+        parts += [prompt("wishes"), f"<wishes>\n{escape(wishes)}\n</wishes>"]
+    return "\n\n".join(parts)
 
 
 def fitting_wishes(wishes: str, model: Model) -> str:
@@ -80,6 +85,7 @@ async def ask_observer(
         named = " ".join(text for text, _ in again.refused).split()
         known = {anchor: note for anchor, note in known.items() if anchor in named}
     shown = [f"{anchor} {plain_line(note)}" for anchor, note in known.items()]
+    shown += [f"{anchor} {value_line(value)}" for anchor, value in reading.values.items()]
     size = sum(m.token_count for m in reading.messages)
     parts = [
         _framed("known", shown),
@@ -88,7 +94,7 @@ async def ask_observer(
         _remark(again) if again else remark,
     ]
     request = WorkRequest(
-        system=system_prompt(reading.wishes),
+        system=system_prompt(reading.wishes, reading.tracked),
         user="\n\n".join(filter(None, parts)),
         max_tokens=min(_REPLY_TOKENS, _room(model), 1_000 + size),
         hopeless=repeats_itself,

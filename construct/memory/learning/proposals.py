@@ -45,6 +45,19 @@ class LostLine:
 
 
 @dataclass(frozen=True, slots=True)
+class ProposedValue:
+    """An amount of what the user's rules follow, as proposed."""
+
+    name: str
+    amount: float
+    unit: str | None
+    day: str
+    message_id: int
+    replaces: tuple[int, ...] = ()
+    """Ids of the stored values that it corrects."""
+
+
+@dataclass(frozen=True, slots=True)
 class Extraction:
     """What an observer found in a batch of messages.
 
@@ -64,6 +77,8 @@ class Extraction:
     """Observations from an earlier part of the batch that a later part says to forget."""
     lost: tuple[LostLine, ...] = ()
     """Refused lines that the user is shown in `review`."""
+    values: tuple[ProposedValue, ...] = ()
+    """Amounts of what the user's rules follow."""
     unsupported: tuple[int, ...] = ()
     """Notes that the main model kept, and that the messages do not say: they become doubtful."""
     by_rule: bool = False
@@ -75,8 +90,10 @@ class Extraction:
 
     @property
     def says_something(self) -> bool:
-        """True if it has observations, or anything to forget."""
-        return bool(self.observations or self.forget_observations or self.forget_messages)
+        """True if it has observations, values, or anything to forget."""
+        return bool(
+            self.observations or self.values or self.forget_observations or self.forget_messages
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from construct.memory.shown.escaping import inline
 from construct.memory.shown.lines import fitting
 from construct.memory.shown.transcript import anchored, headed
 from construct.store.records import Message, Observation
+from construct.store.tracked import TrackedValue
 
 KNOWN_TOKENS = 2_500
 """Maximum tokens of known notes in one call."""
@@ -66,6 +67,10 @@ class Reading:
     current: Current = Current()
     said: Said = field(default_factory=dict)
     """When each known note was last said."""
+    tracked: tuple[str, ...] = ()
+    """The names of the values that the user's rules follow."""
+    known_values: Sequence[TrackedValue] = ()
+    """Their stored values of the last days."""
     replaceable: frozenset[int] = frozenset()
     """The known notes that this conversation's lines may replace."""
     kept: Sequence[KeptNote] = ()
@@ -77,6 +82,11 @@ class Reading:
         notes: list[Known] = [*reversed(self.earlier), *self.known]
         fits = fitting(notes, self.known_limit)
         return {f"K{number}": note for number, note in enumerate(fits, 1)}
+
+    @property
+    def values(self) -> dict[str, TrackedValue]:
+        """The known values by anchor."""
+        return {f"V{number}": value for number, value in enumerate(self.known_values, 1)}
 
     @property
     def by_anchor(self) -> dict[str, Message]:

@@ -20,11 +20,13 @@ from construct.memory.learning.proposals import (
     Extraction,
     LostLine,
     ProposedObservation,
+    ProposedValue,
     fact_of,
 )
 from construct.memory.learning.reading import Known, Reading
 from construct.memory.learning.reflection_checks import why_not_newer, why_protected
 from construct.memory.learning.stand_ins import stand_in
+from construct.memory.learning.values import CheckedValue, check_value, without_replacing
 from construct.memory.learning.verifier import Group, GroupKind, verify
 from construct.memory.learning.whose_words import own_words
 from construct.memory.shown.escaping import inline
@@ -35,10 +37,12 @@ from construct.memory.shown.lines import (
     note_columns,
     plain_line,
 )
+from construct.memory.shown.value_lines import anchored_value_line
 from construct.store.note_history import STAND_IN
 from construct.store.records import Observation
 from construct.vocabulary import Priority, Stance
 
+_VALUES = "values"
 _QUOTE_LENGTH = 120
 """Characters of a line that are quoted in a cycle's problems."""
 _UNREADABLE = "it could not be read"
@@ -47,6 +51,11 @@ _KEPT = "kept"
 _SIGN = re.compile(r"\W*?([!~-])(?:\s|$)")
 _HEAD = re.compile(r"^[^\w]*(?:[\d:.-]+\s+)*(?:\[?[MK]\d+\]?[\s,:]*)*", re.IGNORECASE)
 _PRIORITY_OF = {"!": Priority.HIGH, "-": Priority.MEDIUM, "~": Priority.LOW}
+
+
+_About = str | CheckedNote | CheckedValue
+_Answers = Mapping[tuple[_About, int | None], str | None]
+"""What the verifier says of each question: None for a yes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +68,7 @@ class Refused:
     note: ReadNote | None = None
     """The line that it is, if it is one."""
     tag: str = ""
-    """The section that it is, if it is no line: task, next or forget."""
+    """The section that it is of, if it is no line: task, next, forget or values."""
 
 
 @dataclass(slots=True)
@@ -67,6 +76,7 @@ class _Round:
     """What became of one answer."""
 
     accepted: list[ProposedObservation] = field(default_factory=list)
+    values: list[ProposedValue] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     task: str | None = None
     next_step: str | None = None
@@ -124,8 +134,10 @@ async def _checked(
     found.refused += [
         Refused(line, _UNREADABLE, _unread_note(line, reading)) for line in draft.unread
     ]
+    values = _check_values(found, draft, reading)
     forget = draft.forget if _has_own_words(reading) else ()
     questions = [q for one in asked for q in _questions_about(one, reading)]
+    questions += [_Question(value.group, value) for value in values]
     questions += _phrases(draft, reading, checker)
     if forget:
         questions.append(_Question(_forget_group(forget, reading), "forget"))
@@ -137,10 +149,12 @@ async def _checked(
         verdicts = await verify(model, groups, account, messages, reading.files())
     if verdicts is None:
         _accept_unchecked(found, asked, reading, account)
+        found.values = [without_replacing(v.value) for v in values if not v.look]
         found.forget = forget
         return found
     answers = dict(zip(((q.about, q.subject) for q in questions), verdicts, strict=True))
     _accept(found, asked, answers, reading, account)
+    _accept_values(found, values, answers)
     found.task = _phrase(found, draft.task, "task", answers)
     found.next_step = _phrase(found, draft.next_step, "next", answers)
     if forget and (reason := answers["forget", None]):
@@ -156,8 +170,8 @@ class _Question:
     """A group for the verifier, and what it is about."""
 
     group: Group
-    about: str | CheckedNote
-    """A checked line, or "task", "next", "forget" or "kept"."""
+    about: _About
+    """A checked line or value, or "task", "next", "forget" or "kept"."""
     subject: int | None = None
     """The id of the note that the line would replace, or that the main model kept."""
 
@@ -222,7 +236,7 @@ def _phrase(
     found: _Round,
     text: str | None,
     name: str,
-    answers: Mapping[tuple[str | CheckedNote, int | None], str | None],
+    answers: _Answers,
 ) -> str | None:
     """Return an accepted task or next step; None, which leaves what is stored, if refused."""
     reason = answers.get((name, None))
@@ -234,6 +248,27 @@ def _phrase(
 
 def _refused_section(tag: str, text: str, reason: str) -> Refused:
     return Refused(f"<{tag}>{text}</{tag}>", reason, tag=tag)
+
+
+def _check_values(found: _Round, draft: Draft, reading: Reading) -> list[CheckedValue]:
+    """Return the values to ask the verifier about; the others are refused."""
+    checked: list[CheckedValue] = []
+    found.refused += [Refused(line, _UNREADABLE, tag=_VALUES) for line in draft.unread_values]
+    for read in draft.values:
+        value = check_value(read, reading)
+        if isinstance(value, CheckedValue):
+            checked.append(value)
+        else:
+            found.refused.append(Refused(anchored_value_line(read), value, tag=_VALUES))
+    return checked
+
+
+def _accept_values(found: _Round, values: Iterable[CheckedValue], answers: _Answers) -> None:
+    for one in values:
+        if reason := answers.get((one, None)):
+            found.refused.append(Refused(anchored_value_line(one.read), reason, tag=_VALUES))
+        else:
+            found.values.append(one.value)
 
 
 def _forget_group(anchors: Iterable[str], reading: Reading) -> Group:
@@ -250,7 +285,7 @@ def _has_own_words(reading: Reading) -> bool:
 def _accept(
     found: _Round,
     asked: Sequence[CheckedNote],
-    answers: Mapping[tuple[str | CheckedNote, int | None], str | None],
+    answers: _Answers,
     reading: Reading,
     account: Account,
 ) -> None:
@@ -336,6 +371,9 @@ def _extraction(
     messages += [i for o in unstored for i in o.sources]
     private = {by_anchor[a].id for a in draft.forget if a in by_anchor}
     accepted = [*first.accepted, *again.accepted]
+    for value in (second or first).refused:
+        if value.tag == _VALUES:
+            account.problems.append(f"left out “{value.text[:_QUOTE_LENGTH]}”: {value.reason}")
     lost: list[LostLine] = []
     for line in _unsettled(first.refused, again.accepted, reading):
         quote = line.note.content[:_QUOTE_LENGTH]
@@ -359,6 +397,7 @@ def _extraction(
         forget_messages=tuple(dict.fromkeys(messages)),
         withdrawn=tuple(unstored),
         lost=tuple(lost),
+        values=(*first.values, *again.values),
         unsupported=first.unsupported,
         is_whole=draft.is_whole,
     )

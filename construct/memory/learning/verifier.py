@@ -36,6 +36,7 @@ class GroupKind(StrEnum):
     NOTE = "note"
     FORGET = "forget"
     TASK = "task"
+    VALUE = "value"
 
 
 @dataclass(frozen=True, slots=True)

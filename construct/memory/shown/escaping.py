@@ -23,7 +23,7 @@ _INVISIBLE = f"{_FILLER}\u2800"
 _SIGNS_READ_AS_LETTERS = "℀-⅏Ⓐ-ⓩ㈀-㏿🄀-🅏"
 # Any character but a letter, a digit, an underscore and a line end: a bracket, a joiner …
 _IGNORED = rf"(?:[^\w\n{_SIGNS_READ_AS_LETTERS}]|[{_FILLER}])"
-_LETTER = "[MKOPmkopＭＫＯＰｍｋｏｐМКОРмкорΜΚΟΡμκορ]"  # Latin, fullwidth, Cyrillic, Greek
+_LETTER = "[MKOPVmkopvＭＫＯＰＶｍｋｏｐｖМКОРѴмкорѵΜΚΟΡμκορ]"  # Latin, fullwidth, Cyrillic, Greek
 _DIGIT = "[\\d⁰¹²³⁴-⁹₀-₉①-⑳]"
 _IGNORED_START = re.compile(f"{_IGNORED}*")
 _OPENING = re.compile(r"[\[［(]")

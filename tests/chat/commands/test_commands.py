@@ -28,7 +28,7 @@ from tests.support.fake_api import FakeApi, Reply
 CONTRACT = (
     "/help /memory /profile /persona /rules /compact /undo /watermarks /generations /context "
     "/recall /remember /review /why /forget /edit /pin /agenda /diff /detach /doors /drop /private "
-    "/status /usage /model /new /conversations /switch /rename /fork /graph /export /editor "
+    "/status /track /usage /model /new /conversations /switch /rename /fork /graph /export /editor "
     "/retry /copy /quit"
 )
 
@@ -70,6 +70,7 @@ SHOWN = {
     "/private on": "nothing you say is stored",
     "/private off": "already off",
     "/review": "Nothing waits for your decision",
+    "/track": "Nothing is followed yet",
     "/status": "next observation",
     "/usage": "claude-sonnet-5-5",
     "/doors": "No other program has read",
