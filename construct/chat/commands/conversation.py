@@ -213,7 +213,7 @@ async def private(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command(
     "/retry [TEXT]",
-    "ask again, or in other words",
+    "ask again, or reword",
     example="/retry I meant the city of Porto, not the wine",
 )
 async def retry(chat: Chat, out: Output, argument: str) -> AfterCommand:
