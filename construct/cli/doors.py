@@ -53,6 +53,13 @@ def mcp_command(
             help="Let clients see only what was said since DATE, such as 2026-03-01 or 90d.",
         ),
     ] = None,
+    proposals: Annotated[
+        bool,
+        typer.Option(
+            "--proposals",
+            help="Let clients propose what to remember. `construct review` asks you about it.",
+        ),
+    ] = False,
     print_config: Annotated[
         str | None,
         typer.Option(
@@ -67,7 +74,8 @@ def mcp_command(
 
     That program starts this command and talks to it over standard input and output. It
     can search, read the words behind an observation and see what is ahead; it can change
-    nothing. `construct doors` shows who asked.
+    nothing. `construct doors` shows who asked. With --proposals it can also propose what to
+    remember: that is no memory before you keep it in a review.
     """
     from construct.operations.doors import access
 
@@ -75,7 +83,7 @@ def mcp_command(
     with env.reading() as ctx:
         allowed = access(ctx, conversation, since)
     if print_config is not None:
-        _print_config(env, print_config, conversation, since)
+        _print_config(env, print_config, conversation, since, proposals)
         return
     _require_mcp_extra()
     from construct.mcp.server import run_server
@@ -85,11 +93,15 @@ def mcp_command(
     signal.signal(signal.SIGINT, lambda *_: os._exit(ExitStatus.INTERRUPTED))
     if sys.stdin.isatty():
         complain(f"Waiting for a client. {in_shell('mcp --help')} says how to set one up.")
-    run_server(env.reading, allowed)
+    run_server(env.reading, allowed, env.context if proposals else None)
 
 
 def _print_config(
-    env: Environment, client_name: str, conversation: int | None, since: str | None
+    env: Environment,
+    client_name: str,
+    conversation: int | None,
+    since: str | None,
+    proposals: bool,
 ) -> None:
     from construct.mcp.clients import Client, setting_for
 
@@ -104,6 +116,8 @@ def _print_config(
         command += ["--conversation", str(conversation)]
     if since is not None:
         command += ["--since", since]
+    if proposals:
+        command.append("--proposals")
     setting = setting_for(client, command)
     print(setting.text)
     complain(f"Add this to {setting.file}.")

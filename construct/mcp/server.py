@@ -34,7 +34,7 @@ from mcp_types import (
 
 from construct import __version__
 from construct.errors import ConstructError, UsageError
-from construct.operations import doors
+from construct.operations import doors, proposals
 from construct.operations.context import Context
 from construct.operations.doors import Access
 from construct.views.doors import current_text, found_text
@@ -44,6 +44,9 @@ Opener = Callable[[], AbstractContextManager[Context]]
 CURRENT = "construct://memory/current"
 _READS = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
+_PROPOSES = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
 _CURRENT_RESOURCE = Resource(
     uri=CURRENT, name="current", description="What is remembered now.", mime_type="text/plain"
@@ -56,13 +59,14 @@ _INSTRUCTIONS = (
 _RequestContext = ServerRequestContext[Any, Any]
 
 
-def run_server(opened: Opener, allowed: Access) -> None:
+def run_server(opened: Opener, allowed: Access, proposing: Opener | None = None) -> None:
     """Answer a client on standard input and output until it leaves.
 
-    The client can read what `allowed` says.
+    The client can read what `allowed` says. `proposing`: opens the database for a proposal,
+    if the client may make any.
     """
     logging.basicConfig(level=logging.CRITICAL)  # the SDK's log quotes what clients send
-    door = _Door(opened, allowed)
+    door = _Door(opened, allowed, proposing)
     server: Server[Any] = Server(
         "construct",
         version=__version__,
@@ -86,6 +90,7 @@ class _Door:
 
     opened: Opener
     allowed: Access
+    proposing: Opener | None
 
     async def list_tools(
         self, _: _RequestContext, __: PaginatedRequestParams | None
@@ -99,6 +104,15 @@ class _Door:
             )
             for tool in doors.tools(self.allowed)
         ]
+        if self.proposing is not None:
+            tools.append(
+                Tool(
+                    name=proposals.TOOL.name,
+                    description=proposals.TOOL.description,
+                    input_schema=dict(proposals.TOOL.schema),
+                    annotations=_PROPOSES,
+                )
+            )
         return ListToolsResult(tools=tools)
 
     async def call_tool(
@@ -128,6 +142,8 @@ class _Door:
         return ReadResourceResult(contents=[contents])
 
     def _use(self, client: str, tool: str, arguments: dict[str, Any]) -> str:
+        if tool == proposals.PROPOSE and self.proposing is not None:
+            return self._propose(self.proposing, client, arguments)
         if tool not in doors.TOOLS:
             raise UsageError("There is no such tool.")
         with self.opened() as ctx:
@@ -138,6 +154,12 @@ class _Door:
             finally:
                 doors.record_call(ctx, client, tool, count)
         return found_text(found)
+
+    def _propose(self, opened: Opener, client: str, arguments: dict[str, Any]) -> str:
+        with opened() as ctx:
+            answer = proposals.propose(ctx, client, arguments.get("text"))
+            doors.record_call(ctx, client, proposals.PROPOSE, 0)
+        return answer
 
     def _current(self, client: str) -> str:
         with self.opened() as ctx:

@@ -21,7 +21,7 @@ from construct.store.note_links import (
 )
 from construct.store.observations import observations
 from construct.store.replies import replies_to
-from construct.store.sql import ID_LIST, column, insert, json_ids, new_uid, scalar
+from construct.store.sql import ID_LIST, column, exists, insert, json_ids, new_uid, scalar
 from construct.vocabulary import Answer, QuestionKind
 
 _ITEMS = "question_items AS item JOIN questions AS q ON q.id = item.question_id"
@@ -130,6 +130,23 @@ def add_lost_line(
     question_id = _insert(db, QuestionKind.STAND_IN, cycle_id, now, text=refused, noted_on=noted_on)
     for message_id in message_ids:
         _insert_item(db, question_id, message_id=message_id)
+
+
+def add_proposal(db: sqlite3.Connection, text: str, client: str, now: str) -> None:
+    """Ask whether to remember what another program proposes."""
+    row = {"uid": new_uid(), "kind": QuestionKind.PROPOSAL, "text": text, "source": client}
+    insert(db, "questions", {**row, "created_at": now})
+
+
+def is_proposed(db: sqlite3.Connection, text: str) -> bool:
+    """Return whether this was proposed before, whatever the user answered."""
+    return exists(db, "questions WHERE kind = 'proposal' AND text = ?", (text,))
+
+
+def count_proposals(db: sqlite3.Connection) -> int:
+    """Return how many proposals wait for an answer."""
+    query = "SELECT count(*) FROM questions WHERE kind = 'proposal' AND answered_at IS NULL"
+    return int(scalar(db, query))
 
 
 def count_stand_ins(db: sqlite3.Connection, since: str) -> int:
