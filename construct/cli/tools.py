@@ -1,6 +1,5 @@
 """The commands `construct tools …`."""
 
-import asyncio
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -71,6 +70,8 @@ def allow(
     call asks, unless you said --harmless: such a text can tell the model to send away what it
     knows of you.
     """
+    import asyncio
+
     from construct.operations.tools import allow_server, allow_tool, is_server
 
     folder = environment(context).settings.config_dir

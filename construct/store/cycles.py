@@ -19,8 +19,6 @@ from construct.store.sql import exists, first, insert, new_uid, scalar, select
 from construct.tokens import Usage
 from construct.vocabulary import CycleKind, CycleStatus, Settled
 
-NOT_REVERTED = "(SELECT id FROM cycles WHERE status <> 'reverted')"
-"""SQL for the right side of `IN`: the cycles that were not undone."""
 _ENDED = (CycleStatus.SUCCEEDED, CycleStatus.FAILED, CycleStatus.REVERTED)
 HEARTBEAT_SECONDS = 5.0
 """How often a running cycle renews its heartbeat; an open chat does less often."""

@@ -6,11 +6,12 @@ that an observer's cycle set counts from when its observations are committed.
 
 import sqlite3
 
-from construct.store.cycles import NOT_REVERTED
+from construct.store.records import NOT_REVERTED_SQL
 from construct.store.sql import column
 from construct.vocabulary import Flag
 
-IN_FORCE = f"""set_by IN {NOT_REVERTED} AND (ended_by IS NULL OR ended_by NOT IN {NOT_REVERTED})
+IN_FORCE = f"""set_by IN {NOT_REVERTED_SQL}
+    AND (ended_by IS NULL OR ended_by NOT IN {NOT_REVERTED_SQL})
     AND set_by NOT IN (SELECT cycle_id FROM observations
         WHERE committed_at IS NULL AND superseded_at IS NULL)"""
 """SQL condition on `observation_flags`: the flag counts now."""

@@ -4,8 +4,7 @@ import sqlite3
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from construct.store.cycles import NOT_REVERTED
-from construct.store.records import Observation
+from construct.store.records import NOT_REVERTED_SQL, Observation
 from construct.store.sql import ID_LIST, column, json_ids, scalar, select
 
 NOTED_LENGTH = 80
@@ -16,7 +15,7 @@ STAND_IN = "stand-in for "
 
 def without_reverted(db: sqlite3.Connection, ids: Collection[int]) -> list[Observation]:
     """Return the observations among these whose cycle was not undone, by generation."""
-    source = f"""observations WHERE id IN {ID_LIST} AND cycle_id IN {NOT_REVERTED}
+    source = f"""observations WHERE id IN {ID_LIST} AND cycle_id IN {NOT_REVERTED_SQL}
                  ORDER BY generation, id"""
     return select(db, Observation, source, (json_ids(ids),))
 
@@ -120,8 +119,8 @@ def generations(db: sqlite3.Connection) -> list[Generation]:
               sum(superseded_at IS NULL AND committed_at IS NULL),
               sum(EXISTS (SELECT 1 FROM observation_sources
                           JOIN observations AS later ON later.id = observation_id
-                          WHERE source_id = o.id AND later.cycle_id IN {NOT_REVERTED}))
-            FROM observations AS o WHERE cycle_id IN {NOT_REVERTED}
+                          WHERE source_id = o.id AND later.cycle_id IN {NOT_REVERTED_SQL}))
+            FROM observations AS o WHERE cycle_id IN {NOT_REVERTED_SQL}
             GROUP BY generation ORDER BY generation"""
     )
     return [Generation(*row) for row in rows]

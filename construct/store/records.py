@@ -33,6 +33,8 @@ Recall does not give them to a model. They are withheld once they have left thei
 NOTEBOOK_SQL = "(ifnull(blocks, '') LIKE '{%' AND content = '')"
 """SQL condition on `messages`: a notebook's reply, which no model is sent."""
 
+NOT_REVERTED_SQL = "(SELECT id FROM cycles WHERE status <> 'reverted')"
+"""SQL for the right side of `IN`: the cycles that were not undone."""
 SETTLING_SQL = "kind = 'edit' AND json_extract(notes, '$[0]') IN ('done', 'cancelled')"
 """SQL condition on `cycles`: an edit that marked an agenda item as done or cancelled."""
 SETTLED_SQL = f"cycle_id IN (SELECT id FROM cycles WHERE {SETTLING_SQL})"

@@ -4,10 +4,10 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
-from construct.store.cycles import NOT_REVERTED, get_cycle
+from construct.store.cycles import get_cycle
 from construct.store.note_links import link_borrowed
 from construct.store.observations import observations
-from construct.store.records import Cycle, Observation
+from construct.store.records import NOT_REVERTED_SQL, Cycle, Observation
 from construct.store.sql import ID_LIST, json_ids, select
 
 
@@ -39,7 +39,7 @@ def apply_replacements(db: sqlite3.Connection, committed: Iterable[int], now: st
     pairs = db.execute(
         f"""SELECT r.observation_id, r.replaced_id, r.cycle_id,
                 old.superseded_at IS NULL AND NOT old.pinned AND old.origin <> 'user'
-                    AND r.cycle_id IN {NOT_REVERTED},
+                    AND r.cycle_id IN {NOT_REVERTED_SQL},
                 old.committed_at IS NULL
             FROM observation_replaced AS r JOIN observations AS new ON new.id = r.observation_id
             JOIN observations AS old ON old.id = r.replaced_id
