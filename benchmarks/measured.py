@@ -33,6 +33,13 @@ def p50_p95(times: Sequence[float]) -> tuple[float, float]:
     return ranked[len(ranked) // 2], ranked[int(len(ranked) * 0.95)]
 
 
+def timed(find: Callable[[], list[int]]) -> tuple[list[int], float]:
+    """Return what a search finds and the CPU milliseconds that it took."""
+    start = time.process_time()
+    found = find()
+    return found, (time.process_time() - start) * 1000
+
+
 @contextmanager
 def gate(scale: float) -> Iterator[None]:
     """Scale the number of rows that pass the gate, within the block."""

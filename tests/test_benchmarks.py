@@ -38,6 +38,7 @@ CONVERSATION = {
     ("script", "arguments", "printed"),
     [
         ("locomo.py", ["PATH", "--json"], '"r@10": 1.0'),
+        ("recall.py", ["PATH"], "CPU per query"),
         ("locomo.py", ["PATH", "--passages"], "category 5"),
         (
             "padded.py",
