@@ -22,6 +22,7 @@ import random
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -88,10 +89,14 @@ def _note(number: int, source: dict[str, Any]) -> Observation:
     return note._replace(token_count=line_tokens(note))
 
 
+_TODAY = date(2026, 11, 22)
+"""The day on which the cases were written."""
+
+
 def by_code(case: Case) -> Judged:
     """Return what code says of a case."""
     said = {note.id: (note.observation_date, note.id) for note in case.notes}
-    found = check_reflection(ReflectionProposal((case.line,)), case.notes, said)
+    found = check_reflection(ReflectionProposal((case.line,)), case.notes, said, _TODAY)
     if found.changes:
         return Judged(case, "code", None)
     return Judged(

@@ -122,6 +122,18 @@ def outcome_unknown(o: Observation, today: date) -> bool:
     return o.superseded_at is None and state is AgendaState.OUTCOME_UNKNOWN
 
 
+def plans_in_sight_from(today: date) -> date:
+    """Return the first day of which plans are still in sight: a plan leaves two weeks after."""
+    return today - MENTIONED_AFTER + timedelta(days=1)
+
+
+def has_left_sight(o: Observation, plans_from: str) -> bool:
+    """Return whether an observation is a plan for a time before the day `plans_from`."""
+    when = o.referenced_date
+    is_single_plan = o.stance == Stance.PLANNED and o.recurs is None
+    return is_single_plan and when is not None and when < plans_from[: len(when)]
+
+
 def stays_whole(o: Observation, now: str) -> bool:
     """Return whether an observation comes again or has a reminder ahead: it is not condensed.
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from construct.clock import Clock
 from construct.config import Settings, Thresholds
+from construct.memory.agenda import plans_in_sight_from
 from construct.memory.policy import fit_to
 from construct.memory.recall.meaning import Meaning, meaning_for
 from construct.memory.shown.frame import Frame
@@ -28,7 +29,12 @@ class MemoryConfig:
     @property
     def frame(self) -> Frame:
         """The settings that decide which observations are shown."""
-        return Frame(self.scope, self.thresholds.budget)
+        return Frame(self.scope, self.thresholds.budget, self.plans_from)
+
+    @property
+    def plans_from(self) -> str:
+        """The first day of which plans are still in sight."""
+        return plans_in_sight_from(self.clock.today()).isoformat()
 
     @property
     def retained(self) -> int:

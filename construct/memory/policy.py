@@ -38,11 +38,12 @@ class Situation:
 
     unobserved_tokens: int = 0
     window_tokens: int = 0
-    active_tokens: int = 0
+    tokens_in_sight: int = 0
+    """Tokens of the observations in sight."""
     compactable: bool = False
     """Whether compacting would commit an observation or move a watermark."""
     reflect_from: int = 0
-    """Active tokens below which no reflection runs, because of the last one's outcome."""
+    """Tokens in sight below which no reflection runs, because of the last one's outcome."""
     held: bool = False
     """Whether observing waits.
 
@@ -103,9 +104,9 @@ def reflecting_is_due(situation: Situation, thresholds: Thresholds) -> bool:
     It runs when the prefix is rewritten anyway, or at one and a half times the
     threshold.
     """
-    if situation.active_tokens < max(thresholds.reflector, situation.reflect_from):
+    if situation.tokens_in_sight < max(thresholds.reflector, situation.reflect_from):
         return False
-    is_urgent = situation.active_tokens >= REFLECT_REGARDLESS * thresholds.reflector
+    is_urgent = situation.tokens_in_sight >= REFLECT_REGARDLESS * thresholds.reflector
     return situation.rewriting or situation.cold or is_urgent
 
 

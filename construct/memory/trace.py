@@ -1,14 +1,14 @@
 """Trace an observation to its messages through every generation, and list its history."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from construct.store import cycles, note_history, note_links, observations
+from construct.store import cycles, flags, note_history, note_links, observations
 from construct.store.attachments import attachments_of
 from construct.store.records import Cycle, Message, Observation, StoredAttachment
 from construct.store.succession import Successor, replaced_observations, successor_history
-from construct.vocabulary import EXTRACTIVE, CycleKind, CycleStatus, Origin, Replacement
+from construct.vocabulary import EXTRACTIVE, CycleKind, CycleStatus, Flag, Origin, Replacement
 
 _MAX_MESSAGES = 12
 """The most messages that the history of an observation lists."""
@@ -33,7 +33,7 @@ class LifeEvent:
     at: str
     event: str
     """`said`, `noted`, `joined`, `edited`, `checked`, `replaced`, `repeated`, `kept`,
-    `stand-in`, `withheld`, `dropped` or `undone`."""
+    `stand-in`, `shelved`, `in sight`, `unsure`, `settled`, `withheld`, `dropped` or `undone`."""
     text: str
 
 
@@ -147,6 +147,7 @@ def _later_events(db: sqlite3.Connection, o: Observation) -> Iterator[LifeEvent]
             yield LifeEvent(cycle.reverted_at, "undone", _taken_back(cycle))
     for at, note in note_history.notes_quoting(db, o.content):
         yield LifeEvent(at, _event_of(note), note)
+    yield from _flag_events(db, o)
     for at in note_history.withheld_at(db, o.id):
         yield LifeEvent(at, "withheld", "you asked to forget it")
     if not o.superseded_at or o.superseded_by is None:
@@ -157,6 +158,24 @@ def _later_events(db: sqlite3.Connection, o: Observation) -> Iterator[LifeEvent]
     elif all(o.superseded_by != successor.cycle.id for successor in successors):
         text = f"by {_cycle_name(cycle)}, as no longer of use"
         yield LifeEvent(o.superseded_at, "dropped", text)
+
+
+def _flag_events(db: sqlite3.Connection, o: Observation) -> Iterator[LifeEvent]:
+    """Yield when an observation left the sight or became doubtful, and when that ended."""
+    for change in flags.flag_history(db, o.id):
+        cycle = cycles.get_cycle(db, change.cycle_id)
+        event, text = _FLAG_EVENTS[Flag(change.flag), bool(change.is_end)]
+        yield LifeEvent(change.at, event, f"by {_cycle_name(cycle)}, {text}")
+        if change.reverted_at:
+            yield LifeEvent(change.reverted_at, "undone", _taken_back(cycle))
+
+
+_FLAG_EVENTS: Mapping[tuple[Flag, bool], tuple[str, str]] = {
+    (Flag.SHELVED, False): ("shelved", "as still true and not needed in sight"),
+    (Flag.SHELVED, True): ("in sight", "as recall brought it back often"),
+    (Flag.DOUBTFUL, False): ("unsure", "as a later change may have made it untrue"),
+    (Flag.DOUBTFUL, True): ("settled", "as still true"),
+}
 
 
 def _event_of(note: str) -> str:

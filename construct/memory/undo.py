@@ -12,17 +12,18 @@ from dataclasses import asdict, dataclass, replace
 
 from construct.clock import Clock, to_text
 from construct.errors import ConstructError, NotFoundError
+from construct.memory.agenda import plans_in_sight_from
 from construct.memory.graph.storing import revert_graph
 from construct.memory.shown.forks import reach
 from construct.memory.shown.view import show_again
-from construct.store import cycles, questions, reverting
+from construct.store import cycles, flags, questions, reverting
 from construct.store.conversations import get_watermarks, set_task_and_response, set_watermark
 from construct.store.database import rehearsal, transaction
 from construct.store.messages import last_message_id, live_messages
-from construct.store.observations import active_tokens, observations
+from construct.store.observations import observations, tokens_in_sight
 from construct.store.records import Cycle, Observation
 from construct.store.tracked import swap_values
-from construct.vocabulary import CycleKind
+from construct.vocabulary import CycleKind, Flag
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,12 @@ class Undone:
     """Texts that the user had asked to forget, which the model is shown again."""
     reopened: tuple[str, ...] = ()
     """What the user decided by the undone edit, and is asked about again."""
+    in_sight_again: tuple[Observation, ...] = ()
+    """The observations it had shelved."""
+    out_of_sight_again: tuple[Observation, ...] = ()
+    """The observations that it had taken into sight again."""
+    sure_again: tuple[Observation, ...] = ()
+    """The observations it had marked as doubtful."""
     along: tuple[Cycle, ...] = ()
     """Later graph cycles, and runs that found nothing, undone with it.
 
@@ -128,9 +135,7 @@ def _revert(db: sqlite3.Connection, cycle: Cycle, clock: Clock) -> Undone:
     relations = revert_graph(db, cycle.id) if cycle.kind == CycleKind.GRAPH else 0
     reverting.swap_observations(db, cycle, now)
     swap_values(db, cycle.id, now)
-    if not made:
-        # If the cycle made observations, superseding them has the same effect.
-        show_again(db, superseded)
+    shelved = flags.flagged_by(db, Flag.SHELVED, cycle.id)
     last_message = None
     if cycle.kind == CycleKind.OBSERVER and cycle.conversation_id is not None:
         last_message = last_message_id(db, cycle.conversation_id)
@@ -142,12 +147,18 @@ def _revert(db: sqlite3.Connection, cycle: Cycle, clock: Clock) -> Undone:
     if cycle.kind == CycleKind.REFLECTOR:
         conversation_id = cycle.conversation_id
         descent = None if conversation_id is None else reach(db, "conversation", conversation_id)
-        base_tokens = active_tokens(db, descent)
+        base_tokens = tokens_in_sight(db, descent, plans_in_sight_from(clock.today()).isoformat())
     reverting.mark_reverted(db, cycle.id, now, last_message, base_tokens)
+    if not made:
+        # If the cycle made observations, superseding them has the same effect.
+        show_again(db, [*superseded, *shelved])
     return Undone(
         cycle=cycles.get_cycle(db, cycle.id),
         deactivated=tuple(observations(db, made)),
         reactivated=tuple(observations(db, superseded)),
+        in_sight_again=tuple(observations(db, shelved)),
+        out_of_sight_again=tuple(observations(db, flags.ended_by(db, Flag.SHELVED, cycle.id))),
+        sure_again=tuple(observations(db, flags.flagged_by(db, Flag.DOUBTFUL, cycle.id))),
         relations=relations,
         given_back=given_back,
         reopened=reopened,

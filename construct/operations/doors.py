@@ -76,12 +76,12 @@ def rights(ctx: Context, allowed: Access) -> Rights:
 
 
 def current(ctx: Context, allowed: Access) -> list[Observation]:
-    """Return the most urgent active observations that a client may read, oldest first.
+    """Return the most urgent observations in sight that a client may read, oldest first.
 
     As many as fit into three quarters of the observation budget.
     """
     may = rights(ctx, allowed)
-    by_urgency = list(observations.by_urgency(ctx.db, may.descent))
+    by_urgency = list(observations.by_urgency(ctx.db, may.descent, ctx.memory.plans_from))
     references = [(ItemKind.OBSERVATION, observation_id) for observation_id, _ in by_urgency]
     found = readable(ctx.db, may, ctx.clock.zone, references)
     of_client = [(i, tokens) for i, tokens in by_urgency if (ItemKind.OBSERVATION, i) in found]

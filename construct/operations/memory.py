@@ -19,6 +19,7 @@ from construct.store import graph as graph_rows
 from construct.store import messages, note_history, observations
 from construct.store.backlog import count_unobserved
 from construct.store.database import transaction
+from construct.store.flags import shelved_at
 from construct.store.records import Message, Observation
 from construct.talk.notebook_replies import with_text
 from construct.vocabulary import ItemKind, MemorySetting, Scope
@@ -62,7 +63,9 @@ def list_memory(
         return _filtered(ctx, wanted, read(ctx.db), ctx.clock.today())
     as_of_time = parse_moment(as_of, ctx.clock, end_of_day=True)
     moment = to_text(as_of_time)
-    then_known = [_as_of(o, moment) for o in _known_at(ctx, moment, include_all)]
+    shelved = shelved_at(ctx.db, moment)
+    known = _known_at(ctx, moment, include_all)
+    then_known = [_as_of(o, moment)._replace(shelved=int(o.id in shelved)) for o in known]
     day = ctx.clock.local(as_of_time).date()
     return _filtered(ctx, wanted, then_known, day, is_past=True)
 

@@ -44,6 +44,7 @@ _TOKEN = re.compile(r'"(?P<quoted>[^"]*)"?|(?P<bare>[^\s"]+)')
 
 MARKS: Mapping[str, tuple[str, Callable[[Observation, date], bool]]] = {
     "pending": ("written, not yet committed", lambda o, _: o.state == "pending"),
+    "shelved": ("true, but out of sight", lambda o, _: o.state == "shelved"),
     "pinned": ("kept as it is", lambda o, _: bool(o.pinned)),
     "unknown": ("past plans, outcome unknown", outcome_unknown),
     "reflections": ("made from other observations", lambda o, _: o.generation > 0),

@@ -121,22 +121,25 @@ class Status:
     messages: MessageCounts
     watermarks: Watermarks
     committed: Mapping[int, Count]
-    """Active observations by generation."""
+    """Observations in sight by generation."""
     pending: Count
     superseded: int
     waiting: int = 0
     """How many questions wait for the user."""
+    shelved: int = 0
+    past_plans: int = 0
+    """Plans that have left the sight, since their day is long past."""
     window: ModelWindow | None = None
     """How much the main model can read; None without a model."""
 
     @property
     def observations(self) -> Count:
-        """Active observations of all generations."""
+        """Observations in sight, of all generations."""
         return sum(self.committed.values(), Count())
 
     @property
     def reflections(self) -> Count:
-        """Active observations of generation 1 and above."""
+        """Observations in sight of generation 1 and above."""
         reflections = (count for generation, count in self.committed.items() if generation)
         return sum(reflections, Count())
 
@@ -147,7 +150,7 @@ def status(ctx: Context) -> Status:
     situation = Situation() if here is None else read_situation(db, here, config)
     watermarks = Watermarks() if here is None else get_watermarks(db, here)
     scope = None if here is None else reach(db, config.scope, here)
-    counts = observations.count_by_state(db, scope)
+    counts = observations.count_by_state(db, scope, config.plans_from)
     if here is None and config.scope == Scope.CONVERSATION:
         counts = observations.StateCounts({}, Count(), 0)
     committed = sum(counts.committed.values(), Count())
@@ -168,6 +171,8 @@ def status(ctx: Context) -> Status:
         pending=counts.pending,
         superseded=counts.superseded,
         waiting=count_waiting(db),
+        shelved=counts.shelved,
+        past_plans=counts.past_plans,
     )
 
 

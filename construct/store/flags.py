@@ -5,10 +5,11 @@ that an observer's cycle set counts from when its observations are committed.
 """
 
 import sqlite3
+from typing import NamedTuple
 
 from construct.store.records import NOT_REVERTED_SQL
 from construct.store.sql import column
-from construct.vocabulary import Flag
+from construct.vocabulary import Flag, Way
 
 IN_FORCE = f"""set_by IN {NOT_REVERTED_SQL}
     AND (ended_by IS NULL OR ended_by NOT IN {NOT_REVERTED_SQL})
@@ -32,6 +33,66 @@ def end_flag(db: sqlite3.Connection, observation_id: int, flag: Flag, cycle_id: 
             WHERE observation_id = ? AND flag = ? AND {IN_FORCE}""",
         (cycle_id, observation_id, flag),
     )
+
+
+def flagged_by(db: sqlite3.Connection, flag: Flag, cycle_id: int) -> list[int]:
+    """Return the ids of the observations on which a cycle set a flag."""
+    query = """SELECT observation_id FROM observation_flags WHERE flag = ? AND set_by = ?
+               ORDER BY observation_id"""
+    return column(db, query, (flag, cycle_id))
+
+
+def ended_by(db: sqlite3.Connection, flag: Flag, cycle_id: int) -> list[int]:
+    """Return the ids of the observations on which a cycle ended a flag."""
+    query = """SELECT observation_id FROM observation_flags WHERE flag = ? AND ended_by = ?
+               ORDER BY observation_id"""
+    return column(db, query, (flag, cycle_id))
+
+
+def often_recalled(db: sqlite3.Connection, since: str, times: int) -> frozenset[int]:
+    """Return the ids of shelved observations that came with so many replies by recall.
+
+    Only replies since a stored time count, and since the observation was shelved.
+    """
+    query = f"""SELECT observation_id FROM observation_flags
+        JOIN cycles ON cycles.id = set_by JOIN briefed USING (observation_id)
+        JOIN messages ON messages.id = reply_id
+        WHERE flag = '{Flag.SHELVED}' AND {IN_FORCE} AND way IN ('{Way.PASSAGE}', '{Way.RECALL}')
+        AND messages.created_at >= max(?, finished_at)
+        GROUP BY observation_id HAVING count(DISTINCT reply_id) >= ?"""
+    return frozenset(column(db, query, (since, times)))
+
+
+class FlagChange(NamedTuple):
+    """When a flag of an observation was set or ended, and by which cycle."""
+
+    flag: str
+    at: str
+    cycle_id: int
+    is_end: int
+    reverted_at: str | None
+
+
+def flag_history(db: sqlite3.Connection, observation_id: int) -> list[FlagChange]:
+    """Return when an observation got and lost its flags, undone cycles too, oldest first."""
+    rows = db.execute(
+        """SELECT flag, ifnull(finished_at, started_at), cycles.id, cycles.id <> set_by, reverted_at
+           FROM observation_flags JOIN cycles ON cycles.id IN (set_by, ended_by)
+           WHERE observation_id = ? ORDER BY 2, cycles.id""",
+        (observation_id,),
+    )
+    return [FlagChange(*row) for row in rows]
+
+
+def shelved_at(db: sqlite3.Connection, moment: str) -> frozenset[int]:
+    """Return the ids of the observations that were shelved at a stored time.
+
+    Cycles undone since count as if they had never run.
+    """
+    by_then = f"SELECT id FROM cycles WHERE finished_at <= ? AND id IN {NOT_REVERTED}"
+    query = f"""SELECT observation_id FROM observation_flags WHERE flag = '{Flag.SHELVED}'
+                AND set_by IN ({by_then}) AND ifnull(ended_by NOT IN ({by_then}), 1)"""
+    return frozenset(column(db, query, (moment, moment)))
 
 
 def flagged(db: sqlite3.Connection, flag: Flag) -> frozenset[int]:

@@ -11,6 +11,7 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator
 
+from construct.store.flags import IN_FORCE
 from construct.store.observations import ACTIVE
 from construct.store.shown import FOREVER
 
@@ -169,10 +170,16 @@ _CHECKS: tuple[tuple[str, str], ...] = (
 )
 _TAKE_IN_CHECKS = (
     (
-        f"""SELECT id FROM observations WHERE ({ACTIVE}) <> (
+        f"""SELECT id FROM observations WHERE ({ACTIVE} AND shelved = 0) <> (
                SELECT count(*) FROM active_spans
                WHERE observation_id = observations.id AND until = {FOREVER})""",
         "Observation {0}: active_spans and its state disagree on whether it is active.",
+    ),
+    (
+        f"""SELECT id FROM observations WHERE shelved <> (id IN (
+               SELECT observation_id FROM observation_flags
+               WHERE flag = 'shelved' AND {IN_FORCE}))""",
+        "Observation {0}: its flags and its column `shelved` disagree.",
     ),
     (
         f"""SELECT number, highest FROM take_in_count, (

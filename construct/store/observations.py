@@ -5,6 +5,7 @@ Here, active observations are those that the model may be shown: withheld ones d
 """
 
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -28,6 +29,11 @@ from construct.vocabulary import Origin, Priority
 
 ACTIVE = "superseded_at IS NULL AND committed_at IS NOT NULL AND withheld = 0"
 """SQL condition: active, and not withheld from the model."""
+UNSHELVED = f"{ACTIVE} AND (shelved = 0 OR pinned)"
+"""SQL condition: active, not withheld, and not shelved."""
+IN_SIGHT = f"""{UNSHELVED} AND NOT (stance = 'planned' AND recurs IS NULL
+    AND ifnull(referenced_date < substr(?, 1, length(referenced_date)), 0))"""
+"""SQL condition: unshelved, and no plan whose day is before the first parameter."""
 _ACTIVE_OR_PENDING = "superseded_at IS NULL AND withheld = 0"
 _PENDING = "conversation_id = ? AND committed_at IS NULL AND superseded_at IS NULL"
 
@@ -90,26 +96,28 @@ def in_scope(db: sqlite3.Connection, ids: Iterable[int], descent: Descent | None
     return column(db, query, (json_ids(ids), *values))
 
 
-def by_urgency(db: sqlite3.Connection, descent: Descent | None) -> Iterator[tuple[int, int]]:
-    """Yield (id, tokens) of the active observations in scope, most urgent first.
+def by_urgency(
+    db: sqlite3.Connection, descent: Descent | None, plans_from: str = ""
+) -> Iterator[tuple[int, int]]:
+    """Yield (id, tokens) of the observations in scope and in sight, most urgent first.
 
-    Pinned ones come first, then higher priorities, then newer ones.
+    Pinned ones come first, then higher priorities, then newer ones. Plans for a time before
+    the day `plans_from` are out of sight.
     """
     where, values = scope_filter(descent)
     yield from db.execute(
-        f"""SELECT id, token_count FROM observations WHERE {ACTIVE}{where}
+        f"""SELECT id, token_count FROM observations WHERE {IN_SIGHT}{where}
             ORDER BY pinned DESC, CASE priority WHEN 'high' THEN 1 WHEN 'medium' THEN 2 ELSE 3 END,
                 observation_date DESC, id DESC""",
-        values,
+        (plans_from, *values),
     )
 
 
-def active_tokens(db: sqlite3.Connection, descent: Descent | None) -> int:
-    """Return the total tokens of the active observations in scope."""
+def tokens_in_sight(db: sqlite3.Connection, descent: Descent | None, plans_from: str = "") -> int:
+    """Return the total tokens of the observations in scope and in sight (see `by_urgency`)."""
     where, values = scope_filter(descent)
-    return int(
-        scalar(db, f"SELECT total(token_count) FROM observations WHERE {ACTIVE}{where}", values)
-    )
+    query = f"SELECT total(token_count) FROM observations WHERE {IN_SIGHT}{where}"
+    return int(scalar(db, query, (plans_from, *values)))
 
 
 def has_pending(db: sqlite3.Connection, conversation_id: int) -> bool:
@@ -217,30 +225,40 @@ class StateCounts:
     """How many observations are in each state."""
 
     committed: Mapping[int, Count]
-    """Active and withheld observations by generation, lowest first."""
+    """Observations in sight, and withheld ones, by generation, lowest first."""
     pending: Count
     superseded: int
+    shelved: int = 0
+    past_plans: int = 0
+    """Plans that have left the sight, since their day is long past."""
 
 
-def count_by_state(db: sqlite3.Connection, descent: Descent | None) -> StateCounts:
-    """Count the observations in scope by state (see `scope_filter`)."""
+def count_by_state(
+    db: sqlite3.Connection, descent: Descent | None, plans_from: str = ""
+) -> StateCounts:
+    """Count the observations in scope by state (see `scope_filter` and `by_urgency`)."""
     where, values = scope_filter(descent)
     rows = db.execute(
-        f"""SELECT superseded_at IS NOT NULL, committed_at IS NULL, generation,
-                  count(*), coalesce(sum(token_count), 0)
-            FROM observations WHERE 1{where} GROUP BY 1, 2, 3 ORDER BY generation""",
-        values,
+        f"""SELECT CASE WHEN superseded_at IS NOT NULL THEN 'superseded'
+                       WHEN committed_at IS NULL THEN 'pending'
+                       WHEN shelved AND NOT pinned THEN 'shelved'
+                       WHEN withheld OR {IN_SIGHT} THEN 'committed' ELSE 'past' END,
+                   generation, count(*), coalesce(sum(token_count), 0)
+            FROM observations WHERE 1{where} GROUP BY 1, 2 ORDER BY generation""",
+        (plans_from, *values),
     )
-    committed: dict[int, Count] = {}
-    pending, superseded = Count(), 0
-    for is_superseded, is_pending, generation, count, tokens in rows:
-        if is_superseded:
-            superseded += count
-        elif is_pending:
-            pending += Count(count, tokens)
-        else:
-            committed[generation] = Count(count, tokens)
-    return StateCounts(committed, pending, superseded)
+    by_state: defaultdict[str, dict[int, Count]] = defaultdict(dict)
+    for state, generation, count, tokens in rows:
+        by_state[state][generation] = Count(count, tokens)
+    totals = {state: sum(counts.values(), Count()) for state, counts in by_state.items()}
+    none = Count()
+    return StateCounts(
+        committed=by_state["committed"],
+        pending=totals.get("pending", none),
+        superseded=totals.get("superseded", none).count,
+        shelved=totals.get("shelved", none).count,
+        past_plans=totals.get("past", none).count,
+    )
 
 
 def scope_filter(descent: Descent | None) -> tuple[str, tuple[int, ...]]:

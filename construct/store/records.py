@@ -184,6 +184,8 @@ class Observation(NamedTuple):
     """`YYYY-MM-DD HH:MM` on the wall clock."""
     graph_cycle_id: int | None = None
     """The graph cycle that has read it."""
+    shelved: int = 0
+    """1 while a reflection keeps it out of sight; a pin overrides that."""
 
     @property
     def when(self) -> str:
@@ -192,10 +194,12 @@ class Observation(NamedTuple):
 
     @property
     def state(self) -> str:
-        """`pending`, `active` or `superseded`."""
+        """`pending`, `active`, `shelved` or `superseded`."""
         if self.superseded_at:
             return "superseded"
-        return "active" if self.committed_at else "pending"
+        if not self.committed_at:
+            return "pending"
+        return "shelved" if self.shelved and not self.pinned else "active"
 
     @property
     def is_protected(self) -> bool:

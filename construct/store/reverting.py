@@ -10,7 +10,9 @@ _CHANGED = """cycles WHERE status = 'succeeded' AND (
     kind = 'edit'
     OR id IN (SELECT cycle_id FROM observations) OR id IN (SELECT superseded_by FROM observations)
     OR id IN (SELECT cycle_id FROM tracked_values)
-    OR id IN (SELECT cycle_id FROM questions) OR id IN (SELECT cycle_id FROM relations))"""
+    OR id IN (SELECT cycle_id FROM questions) OR id IN (SELECT cycle_id FROM relations)
+    OR id IN (SELECT set_by FROM observation_flags)
+    OR id IN (SELECT ended_by FROM observation_flags))"""
 """SQL: the cycles with a visible effect.
 
 Other successful cycles found nothing, or all that they found has been forgotten since.
@@ -52,6 +54,8 @@ def built_on(db: sqlite3.Connection, cycle: Cycle, *, moved_marks: bool) -> list
         id IN (SELECT superseded_by FROM observations WHERE cycle_id = :id)
         OR id IN (SELECT cycle_id FROM observations WHERE id IN (
             SELECT observation_id FROM observation_sources WHERE source_id IN ({made_ids})))
+        OR id IN (SELECT ended_by FROM observation_flags WHERE set_by = :id)
+        OR id IN (SELECT set_by FROM observation_flags WHERE observation_id IN ({made_ids}))
         OR id > :id AND id IN (  -- an edit inherits links of an earlier cycle
             SELECT cycle_id FROM observation_replaced WHERE observation_id IN ({made_ids}))
         OR kind = 'observer' AND :kind = 'observer' AND :last IS NOT NULL AND (

@@ -349,7 +349,8 @@ _FIELDS = {
         "about_until": LAST_DAY_SQL.format("m.referenced_date"),
         "generation": "m.generation", "priority": "m.priority", "stance": "m.stance",
         "state": """CASE WHEN m.superseded_at <= ? THEN 'superseded'
-                    WHEN m.committed_at <= ? THEN 'active' ELSE 'pending' END""",
+                    WHEN ifnull(m.committed_at > ?, 1) THEN 'pending'
+                    WHEN m.shelved AND NOT m.pinned THEN 'shelved' ELSE 'active' END""",
     },
 }  # fmt: skip
 """The SQL for each field of an `Entry`, by kind."""

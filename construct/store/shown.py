@@ -1,13 +1,13 @@
 """Queries for the observations that each conversation's model is shown.
 
-The lines that are shown are stored by block. A conversation takes in all active
-observations from time to time; these take-ins are numbered, and each conversation has
-the number of its last one. An observation that was active then is either shown or did
-not fit the budget. So those that did not fit, nearly all in a long life, need no rows.
+The lines that are shown are stored by block. A conversation takes in all observations in
+sight from time to time; these take-ins are numbered, and each conversation has the number
+of its last one. An observation that was in sight then is either shown or did not fit the
+budget. So those that did not fit, nearly all in a long life, need no rows.
 
-`active_spans` records when an observation was active, counted in take-ins: after number
-`since`, up to and including `until`. Triggers (schema.py) maintain it, so code that
-commits, supersedes, withholds or restores observations need not.
+`active_spans` records when an observation was active and not shelved, counted in take-ins:
+after number `since`, up to and including `until`. Triggers (schema_sight.py) maintain it, so
+code that commits, supersedes, withholds, shelves or restores observations need not.
 
 Under scope `conversation` this relies on no observation entering a conversation's scope
 later. None does: its links are stored with it, a fork's start can only move back, and
@@ -22,7 +22,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from construct.store.flags import IN_FORCE
-from construct.store.observations import ACTIVE, scope_filter
+from construct.store.observations import IN_SIGHT, UNSHELVED, scope_filter
 from construct.store.records import Descent
 from construct.store.sql import ID_LIST, column, json_ids, scalar
 from construct.vocabulary import Flag, Scope
@@ -69,13 +69,13 @@ class Shown:
 
     blocks: tuple[tuple[ShownLine, ...], ...]
     all_active: bool
-    """Whether none of them has been superseded or withheld since."""
+    """Whether none of them has been superseded, withheld or shelved since."""
 
 
 def shown(db: sqlite3.Connection, conversation_id: int) -> Shown:
     """Return the observations that a conversation is shown."""
     rows = db.execute(
-        f"""SELECT block, {ACTIVE}, {_columns("o")} FROM {_SHOWN}
+        f"""SELECT block, {UNSHELVED}, {_columns("o")} FROM {_SHOWN}
             ORDER BY block, observation_id""",
         (conversation_id,),
     ).fetchall()
@@ -102,9 +102,11 @@ def count_shown(db: sqlite3.Connection, conversation_id: int) -> tuple[int, int]
 
 
 def shown_ids(db: sqlite3.Connection, conversation_id: int) -> list[int]:
-    """Return the ids of the observations that a conversation is shown, in that order."""
-    query = """SELECT observation_id FROM shown WHERE conversation_id = ?
-               ORDER BY block, observation_id"""
+    """Return the ids of the observations that a conversation is shown, in that order.
+
+    Without those that leave with the next request, as they are no longer active or are shelved.
+    """
+    query = f"SELECT o.id FROM {_SHOWN} AND {UNSHELVED} ORDER BY block, o.id"
     return column(db, query, (conversation_id,))
 
 
@@ -115,22 +117,26 @@ def shown_blocks(db: sqlite3.Connection, conversation_id: int) -> dict[int, int]
 
 
 def shown_in_scope(
-    db: sqlite3.Connection, conversation_id: int, descent: Descent | None
+    db: sqlite3.Connection, conversation_id: int, descent: Descent | None, plans_from: str = ""
 ) -> dict[int, int]:
-    """Return the tokens of the observations shown that are still active and in scope, by id."""
+    """Return the tokens of the observations shown that are still in sight and scope, by id."""
     where, values = scope_filter(descent)
     rows = db.execute(
-        f"""SELECT id, token_count FROM observations WHERE {ACTIVE}{where}
+        f"""SELECT id, token_count FROM observations WHERE {IN_SIGHT}{where}
             AND id IN (SELECT observation_id FROM shown WHERE conversation_id = ?)""",
-        (*values, conversation_id),
+        (plans_from, *values, conversation_id),
     )
     return dict(rows.fetchall())
 
 
 def not_taken_in(
-    db: sqlite3.Connection, conversation_id: int, scope: str, descent: Descent | None
+    db: sqlite3.Connection,
+    conversation_id: int,
+    scope: str,
+    descent: Descent | None,
+    plans_from: str = "",
 ) -> dict[int, int]:
-    """Return the tokens of the active observations in scope that were not taken in, by id.
+    """Return the tokens of observations in scope and sight that were not taken in, by id.
 
     A take-in under another scope does not count: what did not fit then may fit now. Nor
     does it for those pinned since.
@@ -141,22 +147,22 @@ def not_taken_in(
         (conversation_id, scope),
     )
     where, values = scope_filter(descent)
-    query = f"""SELECT id, token_count FROM observations WHERE {ACTIVE}{where}
+    query = f"""SELECT id, token_count FROM observations WHERE {IN_SIGHT}{where}
                 AND id NOT IN (SELECT observation_id FROM shown WHERE conversation_id = ?)"""
-    values = (*values, conversation_id)
+    parameters: tuple[str | int, ...] = (plans_from, *values, conversation_id)
     if last is not None:
         query += """ AND (pinned OR id IN (SELECT observation_id FROM active_spans WHERE since >= ?)
                      AND NOT EXISTS (
                          SELECT 1 FROM active_spans
                          WHERE observation_id = observations.id AND since < ? AND until >= ?))"""
-        values = (*values, last, last, last)
-    return dict(db.execute(query, values).fetchall())
+        parameters = (*parameters, last, last, last)
+    return dict(db.execute(query, parameters).fetchall())
 
 
 def store_take_in(
     db: sqlite3.Connection, conversation_id: int, scope: str, blocks: Mapping[int, int]
 ) -> None:
-    """Store what a conversation is shown, and that it took in all active observations."""
+    """Store what a conversation is shown, and that it took in all observations in sight."""
     _replace(db, conversation_id, blocks)
     number = scalar(db, "UPDATE take_in_count SET number = number + 1 RETURNING number")
     db.execute(

@@ -42,6 +42,9 @@ class _UndoSentences:
 
     removed: str
     reactivated: str
+    in_sight: str
+    out_of_sight: str
+    sure: str
     shown_again: str
     reopened: str
     relations: str
@@ -50,6 +53,9 @@ class _UndoSentences:
 _WOULD_UNDO = _UndoSentences(
     removed="{} would be removed:",
     reactivated="{} would be active again:",
+    in_sight="{} would be in sight again:",
+    out_of_sight="{} would be shelved again:",
+    sure="{} would no longer be unsure:",
     shown_again="You had asked for this to be forgotten. The model would see it again:",
     reopened="You decided on this. You would be asked again:",
     relations="{} would be removed from the graph.",
@@ -57,6 +63,9 @@ _WOULD_UNDO = _UndoSentences(
 _DID_UNDO = _UndoSentences(
     removed="{} removed:",
     reactivated="{} active again:",
+    in_sight="{} in sight again:",
+    out_of_sight="{} shelved again:",
+    sure="{} no longer unsure:",
     shown_again="You had asked for this to be forgotten. The model sees it again:",
     reopened="You decided on this. It waits in the review again:",
     relations="{} removed from the graph.",
@@ -157,6 +166,9 @@ def undone_json(done: Undo) -> dict[str, Any]:
         "along": [_cycle_json(cycle) for cycle in changes.along],
         "deactivated": [note_json(o) for o in changes.deactivated],
         "reactivated": [note_json(o) for o in changes.reactivated],
+        "in_sight_again": [note_json(o) for o in changes.in_sight_again],
+        "out_of_sight_again": [note_json(o) for o in changes.out_of_sight_again],
+        "sure_again": [note_json(o) for o in changes.sure_again],
     }
 
 
@@ -249,6 +261,9 @@ def _changes(changes: Undone, today: date, sentences: _UndoSentences) -> Iterato
     for sentence, observations in (
         (sentences.removed, removed),
         (sentences.reactivated, changes.reactivated),
+        (sentences.in_sight, changes.in_sight_again),
+        (sentences.out_of_sight, changes.out_of_sight_again),
+        (sentences.sure, changes.sure_again),
     ):
         if observations:
             yield Text(sentence.format(counted(len(observations), "observation")))

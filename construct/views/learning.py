@@ -10,6 +10,7 @@ from construct.views.words import counted, expected_cost, money
 
 _RETIREMENTS = {
     ChangeKind.SAME: "found to repeat another",
+    ChangeKind.SHELVE: "shelved",
     ChangeKind.DROP: "dropped for low priority",
     ChangeKind.OUTDATED: "found outdated",
 }
@@ -94,10 +95,10 @@ def observed_view(done: Observed, since: str | None = None) -> str:
 def _reflection_parts(reflection: Reflection) -> list[str]:
     parts = []
     if reflection.lines:
-        replaced = counted(len(reflection.superseded_by(ChangeKind.LINE)), "observation")
+        replaced = counted(len(reflection.taken_by(ChangeKind.LINE)), "observation")
         parts.append(f"{replaced} condensed into {len(reflection.lines):,}")
     for kind, how in _RETIREMENTS.items():
-        if retired := reflection.superseded_by(kind):
+        if retired := reflection.taken_by(kind):
             parts.append(f"{counted(len(retired), 'observation')} {how}")
     return parts
 

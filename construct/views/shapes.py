@@ -49,7 +49,7 @@ class NoteJson(DraftJson):
         int | None, "where it was learned; null for several conversations, or none"
     ]
     generation: Annotated[int, "0 if it was made from messages, more for a reflection"]
-    state: Annotated[str, "`pending`, `active` or `superseded`"]
+    state: Annotated[str, "`pending`, `active`, `shelved` (true, but out of sight) or `superseded`"]
     origin: Annotated[str, "who wrote it: `worker`, `user`, `assistant`, `door` or `import`"]
     pinned: Annotated[bool, "whether you pinned it"]
     kept: Annotated[bool, "whether it was kept on request"]

@@ -83,6 +83,7 @@ def status_json(status: Status) -> dict[str, Any]:
         },
         "reflections": asdict(status.reflections),
         "waiting": status.waiting,
+        "shelved": {"count": status.shelved},
         "stand_ins": status.work.stand_ins,
         "generations": {str(level): size.count for level, size in status.committed.items()},
         "watermarks": {name: id_ or None for name, id_ in asdict(status.watermarks).items()},
@@ -266,10 +267,12 @@ def _mode_words(status: Status) -> Text:
 
 def _observation_words(status: Status) -> str:
     active, pending = status.observations, status.pending
+    out_of_sight = status.shelved + status.past_plans
     return (
-        f"{active.count:,} active ({active.tokens:,} tokens)"
+        f"{active.count:,} in sight ({active.tokens:,} tokens)"
         f" · {pending.count:,} pending ({pending.tokens:,})"
-        f" · {status.superseded:,} superseded"
+        + (f" · {out_of_sight:,} out of sight" if out_of_sight else "")
+        + f" · {status.superseded:,} superseded"
     )
 
 

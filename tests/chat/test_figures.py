@@ -66,7 +66,7 @@ def test_the_panel_says_where_memory_stands() -> None:
         "observing",
         "41%",
         "1,240 of 3,000",
-        "12 active (310 tokens)",
+        "12 in sight (310 tokens)",
         "3 pending (80)",
         "4 superseded",
         "2 of these (60 tokens)",

@@ -296,7 +296,11 @@ def test_an_edit_takes_over_and_can_be_undone(lived: Program) -> None:
         lived.json("memory", "why", "7")["messages"] == lived.json("memory", "why", "3")["messages"]
     )
     undone = lived.json("undo")
-    assert set(undone) == {"cycle", "along", "deactivated", "reactivated"}
+    assert {name for name, what in undone.items() if what} == {
+        "cycle",
+        "deactivated",
+        "reactivated",
+    }
     assert (ids(undone["deactivated"]), ids(undone["reactivated"])) == ([7], [3])
     assert lived.json("memory", "show", "3")["state"] == "active"
     assert lived.run("memory", "edit", "3", " ").returncode == 2

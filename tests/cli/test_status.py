@@ -56,6 +56,7 @@ def test_an_empty_memory_has_the_shape_of_the_contract(program: Program) -> None
         },
         "observations": {"committed": nothing, "pending": nothing, "superseded": {"count": 0}},
         "reflections": nothing,
+        "shelved": {"count": 0},
         "waiting": 0,
         "stand_ins": 0,
         "generations": {},

@@ -7,6 +7,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 
 from construct.language.numbers import unfound_numbers, values_in, values_of_day
 from construct.memory.learning.proposals import ProposedObservation, ReflectionProposal
@@ -110,7 +111,9 @@ def _reflect(rng: random.Random, world: World, verifier: Verifier, generation: i
     given = [o for o in world.active if not o.is_protected] if rng.random() < 0.8 else world.active
     settled: tuple[Change, ...] = ()
     for _ in range(2):
-        found = check_reflection(_proposal(rng, given), given, world.said, settled)
+        found = check_reflection(
+            _proposal(rng, given), given, world.said, date(2027, 1, 1), settled
+        )
         settled += tuple(
             change for change in found.changes if change.kind == "drop" or verifier(rng)
         )

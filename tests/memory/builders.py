@@ -111,6 +111,7 @@ class Life:
         *lines: tuple[str, Sequence[Observation]],
         here: int | None = None,
         dropped: Sequence[Observation] = (),
+        shelved: Sequence[Observation] = (),
         outdated: Sequence[tuple[Observation, Observation]] = (),
         same: Sequence[tuple[Observation, Observation]] = (),
         notes: list[str] | None = None,
@@ -123,7 +124,8 @@ class Life:
         """
         given = {o.id: o for _, sources in lines for o in sources}
         given.update(
-            {o.id: o for o in dropped} | {o.id: o for pair in (*outdated, *same) for o in pair}
+            {o.id: o for o in (*dropped, *shelved)}
+            | {o.id: o for pair in (*outdated, *same) for o in pair}
         )
         changes = [
             Change(
@@ -133,6 +135,7 @@ class Life:
         ]
         changes += [Change(ChangeKind.SAME, (old.id,), stays=new.id) for old, new in same]
         changes += [Change(ChangeKind.OUTDATED, (old.id,), stays=new.id) for old, new in outdated]
+        changes += [Change(ChangeKind.SHELVE, (o.id,)) for o in shelved]
         changes += [Change(ChangeKind.DROP, (o.id,)) for o in dropped]
         with transaction(self.db):
             cycle = cycles.start_cycle(self.db, "reflector", here, self.tick())

@@ -112,7 +112,7 @@ def test_an_undone_reflection_gives_its_sources_back(life: Life) -> None:
     assert [o.id for o in undone.reactivated] == [a.id, b.id, low.id]
     assert life.read(both).superseded_by == both.cycle_id
     assert shown(life, here) == ["Fact a", "Fact b", "Small talk"]
-    assert undone.cycle.base_tokens == rows.active_tokens(life.db, None)
+    assert undone.cycle.base_tokens == rows.tokens_in_sight(life.db, None)
     assert life.broken() == []
 
 

@@ -137,6 +137,7 @@ def reflector_answer(
     *,
     same: Iterable[tuple[str, str]] = (),
     outdated: Iterable[tuple[str, str]] = (),
+    shelve: Iterable[str] = (),
     drop: Iterable[str] = (),
 ) -> str:
     """Return a reflector's answer; `outdated` are pairs of (stale, newer)."""
@@ -145,6 +146,7 @@ def reflector_answer(
             section("reflections", notes),
             section("same", (f"{one} = {other}" for one, other in same)),
             section("outdated", (f"{stale} by {newer}" for stale, newer in outdated)),
+            f"<shelve>{' '.join(shelve)}</shelve>",
             f"<drop>{' '.join(drop)}</drop>",
         ]
     )

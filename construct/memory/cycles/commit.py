@@ -4,7 +4,7 @@ A cycle whose input has changed in the meantime writes nothing (StaleError).
 """
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from construct.clock import Clock, to_text
@@ -31,7 +31,7 @@ from construct.store.messages import get_message, is_readable, is_shown, live_me
 from construct.store.records import Message, Observation
 from construct.store.succession import apply_replacements
 from construct.store.tracked import TrackedValue
-from construct.vocabulary import Flag, Replacement, WatermarkName
+from construct.vocabulary import Flag, Replacement, Stance, WatermarkName
 
 
 class StaleError(Exception):
@@ -166,7 +166,7 @@ def _doubt(db: sqlite3.Connection, note: Observation, cycle_id: int, now: str) -
 def store_reflection(
     db: sqlite3.Connection, cycle_id: int, found: Reflection, given: Sequence[Observation], now: str
 ) -> Reflection:
-    """Store a reflector's new lines and supersede what it retires.
+    """Store a reflector's new lines, and supersede and shelve what it takes out of sight.
 
     Returns what was done: where the user's rules forbid a line, its notes stay.
     """
@@ -174,7 +174,7 @@ def store_reflection(
     by_id = {o.id: o for o in given}
     as_given = {o.id: _unread(o) for o in given}
     staying = {change.stays for change in found.changes if change.stays is not None}
-    needed = found.superseded | staying
+    needed = found.superseded | found.shelved | staying
     present = {o.id: o for o in stored_observations.observations(db, sorted(needed))}
     if present.keys() != needed or not all(
         o.state == "active" and _unread(o) == as_given[o.id] for o in present.values()
@@ -195,16 +195,26 @@ def store_reflection(
             if new is None:
                 continue
             note_links.link_sources(db, new, change.retired)
+            stored_observations.note_asked(db, [new] * _all_asked(sources), now)
         elif change.stays is not None:
             note_links.link_replaced(
                 db, [(change.stays, old) for old in change.retired], change.kind, cycle_id
             )
             if change.kind == ChangeKind.OUTDATED:
                 _link_terms_taken(db, by_id[change.stays], [by_id[i] for i in change.retired])
+        elif change.kind == ChangeKind.SHELVE:
+            for observation_id in change.retired:
+                set_flag(db, observation_id, Flag.SHELVED, cycle_id)
         done.append(change)
     carried_out = replace(found, changes=tuple(done))
     stored_observations.supersede(db, carried_out.superseded, cycle_id, now)
     return carried_out
+
+
+def _all_asked(sources: Iterable[Observation]) -> bool:
+    """Return whether the outcome of all plans among these notes was asked about."""
+    plans = [o for o in sources if o.stance == Stance.PLANNED]
+    return bool(plans) and all(o.asked_at for o in plans)
 
 
 def _link_terms_taken(

@@ -61,7 +61,7 @@ class Outcome(Generic[Result]):
     status: CycleStatus = CycleStatus.SUCCEEDED
     notes: Sequence[str] = ()
     base_tokens: int | None = None
-    """Active tokens at its end. The next reflection waits until there are more; None: no wait."""
+    """Tokens in sight at its end. The next reflection waits until there are more; None: no wait."""
     count: int = 0
     """Number of observations it made or superseded."""
     by_rule: bool = False

@@ -50,8 +50,8 @@ def read_situation(
     """Return the situation of a conversation."""
     return replace(
         read_window(db, conversation_id, config, leaving=leaving),
-        active_tokens=stored_observations.active_tokens(
-            db, reach(db, config.scope, conversation_id)
+        tokens_in_sight=stored_observations.tokens_in_sight(
+            db, reach(db, config.scope, conversation_id), config.plans_from
         ),
         reflect_from=reflect_from(db, conversation_id, config),
     )
@@ -122,7 +122,7 @@ def holds_against(
 
 
 def reflect_from(db: sqlite3.Connection, conversation_id: int, config: MemoryConfig) -> int:
-    """Return how many active tokens it takes for another reflection to run."""
+    """Return how many tokens in sight it takes for another reflection to run."""
     last = cycles.last_cycle(
         db, CycleKind.REFLECTOR, reflector_scope(config.scope, conversation_id)
     )

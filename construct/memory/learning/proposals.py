@@ -107,5 +107,7 @@ class ReflectionProposal:
     """Pairs of (stale id, newer id)."""
     drop: tuple[int, ...] = ()
     """Notes to drop. `check_reflection` refuses all but those of low priority."""
+    shelve: tuple[int, ...] = ()
+    """Notes that are still true and need not be in sight."""
     is_whole: bool = True
     """False when the answer broke off."""

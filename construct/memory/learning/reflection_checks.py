@@ -7,12 +7,14 @@ made. Whether a line still means the same is for the verifier.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import date, timedelta
 from enum import StrEnum
 
 from construct.clock import from_text
 from construct.language.names import shares_a_word
 from construct.language.numbers import unfound_numbers, values_in, values_of_day
+from construct.language.periods import parse_when
+from construct.memory.agenda import when_on
 from construct.memory.learning.proposals import ProposedObservation, ReflectionProposal
 from construct.memory.shown.lines import MAX_REPLACED, PRIORITIES, Note, line_tokens
 from construct.store.records import Observation
@@ -30,7 +32,7 @@ _QUOTE_LENGTH = 80
 
 
 class ChangeKind(StrEnum):
-    """How a reflection supersedes notes."""
+    """How a reflection takes notes out of sight."""
 
     LINE = "line"
     """A new line replaces them."""
@@ -38,6 +40,8 @@ class ChangeKind(StrEnum):
     """Another note says the same."""
     OUTDATED = "outdated"
     """A newer note makes them untrue."""
+    SHELVE = "shelve"
+    """They stay true and leave the sight; nothing supersedes them."""
     DROP = "drop"
     """They are no longer worth anything."""
 
@@ -48,7 +52,7 @@ class Change:
 
     kind: ChangeKind
     retired: tuple[int, ...]
-    """The notes it supersedes."""
+    """The notes it supersedes, or shelves."""
     line: ProposedObservation | None = None
     """The new line that replaces them, if there is one."""
     stays: int | None = None
@@ -82,7 +86,12 @@ class Reflection:
     @property
     def superseded(self) -> frozenset[int]:
         """All notes it supersedes."""
-        return frozenset(i for change in self.changes for i in change.retired)
+        return frozenset(i for c in self.changes if c.kind != ChangeKind.SHELVE for i in c.retired)
+
+    @property
+    def shelved(self) -> frozenset[int]:
+        """All notes that it takes out of sight without superseding them."""
+        return self.taken_by(ChangeKind.SHELVE)
 
     @property
     def shrinks(self) -> bool:
@@ -91,8 +100,8 @@ class Reflection:
             return bool(self.changes)
         return sum(c.new_tokens for c in self.changes) < sum(c.old_tokens for c in self.changes)
 
-    def superseded_by(self, kind: ChangeKind) -> frozenset[int]:
-        """Return the notes superseded by changes of a kind."""
+    def taken_by(self, kind: ChangeKind) -> frozenset[int]:
+        """Return the notes that changes of a kind supersede or shelve."""
         return frozenset(
             i for change in self.changes if change.kind == kind for i in change.retired
         )
@@ -102,20 +111,24 @@ def check_reflection(
     proposal: ReflectionProposal,
     given: Sequence[Observation],
     said: Said,
+    today: date,
     settled: Sequence[Change] = (),
 ) -> Reflection:
     """Return the part of a proposal that passes the checks.
 
     `settled` are the changes of an earlier answer, which stay. Where a note is named
-    twice, the first use that passes counts, in the order new lines, same, outdated, drop.
+    twice, the first use that passes counts, in the order new lines, same, outdated, shelve,
+    drop.
     """
-    checks = _Checks({o.id: o for o in given}, said, list(settled))
+    checks = _Checks({o.id: o for o in given}, said, list(settled), today)
     for line in proposal.observations:
         checks.add_line(line)
     for one, other in proposal.same:
         checks.add_same(one, other)
     for stale, newer in proposal.outdated:
         checks.add_outdated(stale, newer)
+    for note_id in proposal.shelve:
+        checks.add_shelve(note_id)
     for note_id in proposal.drop:
         checks.add_drop(note_id)
     return Reflection(tuple(checks.changes[len(settled) :]), tuple(checks.refused))
@@ -177,6 +190,7 @@ class _Checks:
     notes: Mapping[int, Observation]
     said: Said
     changes: list[Change]
+    today: date
     refused: list[Refusal] = field(default_factory=list)
 
     def add_line(self, proposed: ProposedObservation) -> None:
@@ -227,6 +241,13 @@ class _Checks:
         change = Change(ChangeKind.OUTDATED, (stale,), stays=newer)
         self._settle(change, f"outdated by “{_quote(new)}”", reason)
 
+    def add_shelve(self, note_id: int) -> None:
+        """Accept or refuse the proposal to take a note out of sight."""
+        if self._is_retired(note_id) or self._is_needed(note_id):
+            return
+        change = Change(ChangeKind.SHELVE, (note_id,))
+        self._settle(change, "shelved", _why_not_shelved(self.notes[note_id], self.today))
+
     def add_drop(self, note_id: int) -> None:
         """Accept or refuse the proposal to drop a note."""
         note = self.notes[note_id]
@@ -258,6 +279,18 @@ class _Checks:
             self.changes.append(change)
         else:
             self.refused.append(Refusal(proposal, reason, change.retired))
+
+
+def _why_not_shelved(note: Observation, today: date) -> str | None:
+    """Return why a note must stay in sight, or None if it need not."""
+    if note.is_protected:
+        return _PROTECTED
+    if note.priority == Priority.HIGH:
+        return "a high-priority note stays in sight"
+    when = when_on(today, note)
+    if when is not None and parse_when(when).last >= today:
+        return "its day is ahead"
+    return None
 
 
 def _derived(proposed: ProposedObservation, sources: Sequence[Observation]) -> ProposedObservation:

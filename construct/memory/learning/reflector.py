@@ -1,12 +1,14 @@
 """The reflector: condense observations.
 
-Code checks every change. The verifier also checks a model's changes, except drops.
+Code checks every change. The verifier also checks a model's changes, except what is only
+shelved or dropped.
 """
 
 import asyncio
 import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
+from datetime import date
 
 from construct import tokens
 from construct.language.fact_match import fact_key
@@ -45,11 +47,17 @@ TARGET = 0.6
 _KNOWN_TOKENS = 4_000
 """Maximum tokens of already read observations that join the new ones in one call."""
 _REPLY_TOKENS = 8_192
+_NOT_VERIFIED = {ChangeKind.SHELVE, ChangeKind.DROP}
+"""Changes in which nothing is said anew."""
 _WORD = re.compile(r"\w+")
 
 
 async def reflect(
-    model: Model | None, observations: Sequence[Observation], said: Said, account: Account
+    model: Model | None,
+    observations: Sequence[Observation],
+    said: Said,
+    today: date,
+    account: Account,
 ) -> Reflection:
     """Return the changes that passed all checks; commit them only if `shrinks` is true.
 
@@ -59,13 +67,14 @@ async def reflect(
     """
     if model is None or not is_capable(model):
         return await asyncio.to_thread(
-            lambda: check_reflection(condense(observations, said), observations, said)
+            lambda: check_reflection(condense(observations, said), observations, said, today)
         )
-    first = await _checked_answer(model, observations, said, account)
+    first = await _checked_answer(model, observations, said, today, account)
     if first is None or first == Reflection() or (first.shrinks and not first.refused):
         return first or Reflection()
     settled = first.changes if first.shrinks else ()
-    second = await _checked_answer(model, observations, said, account, _remark(first), settled)
+    remark = _remark(first)
+    second = await _checked_answer(model, observations, said, today, account, remark, settled)
     if second is None:
         return first
     given_up = tuple(
@@ -127,6 +136,7 @@ async def _checked_answer(
     model: Model,
     observations: Sequence[Observation],
     said: Said,
+    today: date,
     account: Account,
     remark: str = "",
     settled: Sequence[Change] = (),
@@ -150,9 +160,11 @@ async def _checked_answer(
         proposal = await _ask_for_proposal(model, request, observations, account)
     if proposal is None:
         return None
-    checked = await asyncio.to_thread(check_reflection, proposal, observations, said, settled)
+    checked = await asyncio.to_thread(
+        check_reflection, proposal, observations, said, today, settled
+    )
     by_id = {o.id: o for o in observations}
-    to_verify = [change for change in checked.changes if change.kind != ChangeKind.DROP]
+    to_verify = [change for change in checked.changes if change.kind not in _NOT_VERIFIED]
     answers = await verify(model, [_group(change, by_id) for change in to_verify], account)
     if answers is None:
         return None
@@ -189,6 +201,7 @@ async def _ask_for_proposal(
         return None
     same = pairs_in(section_lines(answer, "same"), "=", anchors)
     outdated = pairs_in(section_lines(answer, "outdated"), "by", anchors)
+    shelved = anchors_in(section_lines(answer, "shelve"), anchors)
     dropped = anchors_in(section_lines(answer, "drop"), anchors)
     return ReflectionProposal(
         observations=tuple(
@@ -201,6 +214,7 @@ async def _ask_for_proposal(
         same=tuple((anchors[one], anchors[other]) for one, other in same),
         outdated=tuple((anchors[stale], anchors[newer]) for stale, newer in outdated),
         drop=tuple(anchors[a] for a in dropped),
+        shelve=tuple(anchors[a] for a in shelved),
         is_whole=main.is_closed,
     )
 
@@ -224,7 +238,7 @@ def _remark(first: Reflection) -> str:
 
 
 def _group(change: Change, by_id: Mapping[int, Observation]) -> Group:
-    assert change.kind != ChangeKind.DROP
+    assert change.kind not in _NOT_VERIFIED
     notes = [by_id[i] for i in change.retired]
     if change.line:
         return line_group(notes, change.line)

@@ -13,3 +13,5 @@ class Frame:
     scope: str
     budget: int
     """Maximum tokens of all observations together."""
+    plans_from: str = ""
+    """Plans for a time before this day are out of sight."""

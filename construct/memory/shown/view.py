@@ -1,8 +1,8 @@
 """Choose the blocks of observations that a conversation's model is shown.
 
 While the prompt cache is warm, the blocks do not change between compactions, with two
-exceptions. If an observation in them is no longer active (superseded elsewhere, edited,
-withheld), the prefix has to change anyway, so they are chosen again; if one is deleted,
+exceptions. If an observation in them is no longer in sight (superseded elsewhere, edited,
+withheld, shelved), the prefix has to change anyway, so they are chosen again; if one is deleted,
 only its line goes. And what an undo or a deletion makes active again is added.
 """
 
@@ -24,24 +24,24 @@ Blocks = tuple[tuple[Observation | ShownLine, ...], ...]
 
 
 def current_blocks(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Blocks:
-    """Return the shown blocks, or choose them again if an observation in them is not active."""
+    """Return the shown blocks, or choose them again if an observation in them left the sight."""
     current = shown.shown(db, conversation_id)
     return current.blocks if current.all_active else take_in(db, conversation_id, frame)
 
 
 def take_in(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Blocks:
-    """Choose the blocks again: what is shown and still active, and new ones in a last block.
+    """Choose the blocks again: what is shown and still in sight, and new ones in a last block.
 
-    If they exceed the budget, all active observations in scope are packed again, including
-    those left out earlier. Returns the blocks.
+    Plans whose day is long past leave here. If the rest exceeds the budget, all observations
+    in scope and sight are packed again, including those left out earlier. Returns the blocks.
     """
     descent = reach(db, frame.scope, conversation_id)
     old_blocks = shown.shown_blocks(db, conversation_id)
-    still_active = shown.shown_in_scope(db, conversation_id, descent)
-    new = shown.not_taken_in(db, conversation_id, frame.scope, descent)
+    still_active = shown.shown_in_scope(db, conversation_id, descent, frame.plans_from)
+    new = shown.not_taken_in(db, conversation_id, frame.scope, descent, frame.plans_from)
     blocks = with_new({i: old_blocks[i] for i in still_active}, new)
     if sum(still_active.values()) + sum(new.values()) > frame.budget:
-        blocks = repacked(blocks, packed(by_urgency(db, descent), frame.budget))
+        blocks = repacked(blocks, packed(by_urgency(db, descent, frame.plans_from), frame.budget))
     shown.store_take_in(db, conversation_id, frame.scope, blocks)
     return shown.shown(db, conversation_id).blocks
 
@@ -60,10 +60,10 @@ def opening_blocks(db: sqlite3.Connection, frame: Frame) -> Blocks:
     """Return the blocks that a new conversation would be shown."""
     if frame.scope != Scope.USER:
         return ()
-    active = dict(by_urgency(db, None))
-    kept = list(active)
-    if sum(active.values()) > frame.budget:
-        kept = packed(active.items(), frame.budget)
+    in_sight = dict(by_urgency(db, None, frame.plans_from))
+    kept = list(in_sight)
+    if sum(in_sight.values()) > frame.budget:
+        kept = packed(in_sight.items(), frame.budget)
     return (shown.lines(db, kept),) if kept else ()
 
 

@@ -139,6 +139,7 @@ def condenses(
     *lines: tuple[str, Sequence[str]],
     same: Sequence[tuple[str, str]] = (),
     outdated: Sequence[tuple[str, str]] = (),
+    shelve: Sequence[str] = (),
     drop: Sequence[str] = (),
 ) -> Answerer:
     """Return a reflector that writes these lines.
@@ -160,6 +161,7 @@ def condenses(
             [written(text, sources) for text, sources in lines],
             same=[(named(one), named(other)) for one, other in same],
             outdated=[(named(stale), named(newer)) for stale, newer in outdated],
+            shelve=[named(words) for words in shelve],
             drop=[named(words) for words in drop],
         )
 

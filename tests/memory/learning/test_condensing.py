@@ -1,6 +1,7 @@
 """The reflector by rule: which near-duplicates are retired, and which of two stays."""
 
 from collections.abc import Sequence
+from datetime import date
 from typing import Any
 
 import pytest
@@ -93,7 +94,11 @@ def test_the_checks_retire_the_same_notes() -> None:
     """Also where the last said is not of the last day: one reflection retires all copies."""
     notes = [note(i, "I like tea", observation_date=f"2026-03-0{9 - i}") for i in range(1, 5)]
     said = {o.id: (f"2026-04-0{o.id}", o.id) for o in notes}
-    assert check_reflection(condense(notes, said), notes, said).superseded == {1, 2, 3}
+    assert check_reflection(condense(notes, said), notes, said, date(2026, 3, 1)).superseded == {
+        1,
+        2,
+        3,
+    }
 
 
 CONTENTS = (

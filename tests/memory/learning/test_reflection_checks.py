@@ -1,6 +1,7 @@
 """The checks of reflections: what code can prove, in every language alike."""
 
 from collections.abc import Sequence
+from datetime import date
 
 import pytest
 
@@ -16,6 +17,8 @@ from construct.memory.learning.reflection_checks import (
 from construct.store.records import Observation
 from tests.memory.making import observation, proposed
 
+TODAY = date(2026, 3, 20)
+
 
 def said(notes: Sequence[Observation]) -> Said:
     """Return times as if each note rested on a message of its own number."""
@@ -24,7 +27,7 @@ def said(notes: Sequence[Observation]) -> Said:
 
 def judge(notes: Sequence[Observation], **proposal: object) -> Reflection:
     """Return what the checks leave of a proposal over these notes."""
-    return check_reflection(ReflectionProposal(**proposal), notes, said(notes))  # type: ignore[arg-type]
+    return check_reflection(ReflectionProposal(**proposal), notes, said(notes), TODAY)  # type: ignore[arg-type]
 
 
 def joined(content: str, *notes: Observation, stance: str = "stated") -> Reflection:
@@ -156,7 +159,7 @@ def test_outdated_needs_what_was_said_later() -> None:
     assert "not said later" in judge([LISBON, PORTO], outdated=((2, 1),)).refused[0].reason
     imported = check_reflection(
         ReflectionProposal(outdated=((1, 2),)), [LISBON, PORTO],
-        {1: ("2026-03-01T10:00", 1), 2: ("2025-03-01T10:00", 2)},
+        {1: ("2026-03-01T10:00", 1), 2: ("2025-03-01T10:00", 2)}, TODAY,
     )  # fmt: skip
     assert "not said later" in imported.refused[0].reason
 
@@ -250,4 +253,4 @@ def test_what_stands_for_another_since_the_first_answer_is_joined_no_more() -> N
     assert [c.stays for c in settled.changes] == [21]
     said = {o.id: (o.created_at, o.id) for o in (one, two, walks)}
     line = ReflectionProposal((proposed("User walks Rex, a big dog", [21, 22]),))
-    assert not check_reflection(line, [one, two, walks], said, settled.changes).changes
+    assert not check_reflection(line, [one, two, walks], said, TODAY, settled.changes).changes

@@ -40,6 +40,7 @@ LEFT_OUT_COLUMNS = frozenset(
         ("cycles", "heartbeat"),
         ("cycles", "phase"),
         ("observations", "first_date"),
+        ("observations", "shelved"),
         ("messages", "attached"),
     }
 )
