@@ -315,7 +315,8 @@ def _unquoted(sentences: list[str]) -> list[str]:
         if "„" in sentence and "“" in sentence:
             opened -= 2 * sentence.count("“")
         depth = max(0, depth + opened - closed)
-        is_in_plain_quotes ^= sentence.count('"') % 2 == 1
+        if sentence.count('"') % 2 == 1:
+            is_in_plain_quotes = not is_in_plain_quotes
         begins_quoted = sentence.lstrip("([*_ ")[:1] in f'"{_OPENING_QUOTES}'
         if not (was_quoted or begins_quoted or depth > 0 or is_in_plain_quotes):
             kept.append(sentence)

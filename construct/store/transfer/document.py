@@ -147,7 +147,8 @@ class _Source:
         # Quotes separate what is inside a string from what is outside.
         parts = chunk.split(b'"')
         outside_strings = b"".join(parts[self._in_string :: 2])
-        self._in_string ^= len(parts) % 2 == 0
+        if len(parts) % 2 == 0:  # an odd number of quotes
+            self._in_string = not self._in_string
         brackets = outside_strings.translate(None, _NOT_BRACKETS)
         for start in range(0, len(brackets), _MAX_DEPTH):
             part = brackets[start : start + _MAX_DEPTH]
