@@ -13,7 +13,8 @@ from construct.memory.request_builder import RequestBuilder
 from construct.memory.tools import Accept, Forget
 from construct.store.in_thread import Store
 from construct.store.records import Message
-from construct.tools.outside_tools import AskAboutTool, OutsideTools
+from construct.tools.call_types import AskAboutTool
+from construct.tools.outside_tools import OutsideTools
 from construct.vocabulary import AttachmentKind
 
 _WORKER_PATIENCE = 10.0

@@ -48,7 +48,8 @@ from construct.talk.turn import FirstRequest, ReplyInProgress, Turn
 from construct.tasks import finished
 from construct.text import shorten
 from construct.tokens import Usage
-from construct.tools.outside_tools import Surroundings, call_summary
+from construct.tools.call_types import Surroundings
+from construct.tools.outside_tools import call_summary
 from construct.vocabulary import MemorySetting, Role
 
 if TYPE_CHECKING:
@@ -247,7 +248,10 @@ class Responder:
         if not holds_outside_text:
             holds_outside_text = await companion.store.call(any_from_outside, reply.items)
         return Surroundings(
-            holds_outside_text, is_private=self.ledger.is_private, ask=companion.ask_about_tool
+            holds_outside_text,
+            is_private=self.ledger.is_private,
+            is_allowed_in_private=companion.tools.is_allowed_in_private,
+            ask=companion.ask_about_tool,
         )
 
     def _next_request(self, db: sqlite3.Connection, reply: ReplyInProgress) -> Request:

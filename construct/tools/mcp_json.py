@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 
 from construct.setting_values import server_address
 from construct.text import one_line
-
-FILE_NAME = "mcp.json"
+from construct.tools import MCP_JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ class Configured:
 
 def read_mcp_json(config_dir: Path) -> Configured:
     """Return the servers in `mcp.json`; none if there is no file."""
-    path = config_dir / FILE_NAME
+    path = config_dir / MCP_JSON
     try:
         content = json.loads(path.read_bytes().decode("utf-8-sig"))
     except FileNotFoundError:
@@ -81,7 +80,7 @@ def read_mcp_json(config_dir: Path) -> Configured:
         try:
             servers[name] = _server(name, entry)
         except ValueError as error:
-            problems.append(f"{FILE_NAME}, {one_line(name)[:60]}: {error}.")
+            problems.append(f"{MCP_JSON}, {one_line(name)[:60]}: {error}.")
     return Configured(servers, tuple(problems))
 
 

@@ -19,7 +19,7 @@ from construct.operations import tools as operations
 from construct.store.conversations import create_conversation
 from construct.store.observations import all_observations
 from construct.store.reminders import reminding_notes
-from construct.tools.outside_tools import Answer, ToolQuestion
+from construct.tools.call_types import Answer, ToolQuestion
 from tests.support.fake_api import FakeApi, Reply, Search
 from tests.support.fake_types import Answer as FakeAnswer
 from tests.support.fake_types import Json, blocks_of, last_user_text, strings_in

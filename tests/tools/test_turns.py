@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
 import pytest
 
 from construct.errors import ConstructError
@@ -14,7 +15,7 @@ from construct.operations import tools as operations
 from construct.store.database import open_database
 from construct.talk.events import ToolAnswered, ToolCalled
 from construct.talk.private_ledger import PrivateLedger
-from construct.tools.outside_tools import Answer, ToolQuestion
+from construct.tools.call_types import Answer, ToolQuestion
 from tests.support.fake_api import FakeApi, Reply
 from tests.support.talks import Talk, settings_for, talking, talking_in
 from tests.support.tool_server import HttpToolServer, stdio_entry
@@ -271,7 +272,7 @@ async def test_nothing_starts_for_a_turn_that_calls_nothing(tmp_path: Path, api:
         (config_dir / "mcp.json").write_text("{}")
         await t.say("Hello again.")
         assert api.of("chat")[-1].body["tools"] == first
-        assert not t.companion.tools._connections
+        assert psutil.Process().children() == []
     assert (config_dir / "tools.json").read_text() == known
 
 

@@ -5,10 +5,8 @@ from construct.chat.commands.registry import choose
 from construct.chat.commands.status import group
 from construct.chat.output import Output
 from construct.errors import NotFoundError, UsageError
-from construct.operations import tools as operations
 from construct.text import shorten
-from construct.tools.outside_tools import Answer, ToolQuestion
-from construct.views.tools import results_text, server_text, tools_text
+from construct.tools.call_types import Answer, ToolQuestion
 
 _USAGE = "/tools [allow NAME [--harmless]|forbid NAME|show [N]|private on|off]"
 _DESCRIPTION_WIDTH = 300
@@ -35,6 +33,9 @@ async def tools(chat: Chat, out: Output, argument: str) -> None:
     last reply that used tools; with N only that one. /tools private on lets tools run in
     private talk, in this chat only.
     """
+    from construct.operations import tools as operations
+    from construct.views.tools import server_text, tools_text
+
     verb, _, rest = argument.partition(" ")
     folder, outside_tools = chat.settings.config_dir, chat.companion.tools
     match verb, rest.split():
@@ -55,6 +56,9 @@ async def tools(chat: Chat, out: Output, argument: str) -> None:
 
 
 async def _allow(chat: Chat, out: Output, name: str, *, harmless: bool) -> None:
+    from construct.operations import tools as operations
+    from construct.views.tools import server_text
+
     folder = chat.settings.config_dir
     if operations.is_server(folder, name):
         if not out.interactive:
@@ -68,8 +72,11 @@ async def _allow(chat: Chat, out: Output, name: str, *, harmless: bool) -> None:
 
 
 async def _show(chat: Chat, out: Output, number: str) -> None:
+    from construct.operations.tools import called_tools
+    from construct.views.tools import results_text
+
     message = await chat.store.call(chat.ledger.last_with_results, chat.conversation_id)
-    called = operations.called_tools(message) if message else []
+    called = called_tools(message) if message else []
     if number:
         if not number.isdecimal() or not 0 < int(number) <= len(called):
             raise NotFoundError(f"There is no result {shorten(number, 20)}.")
