@@ -19,6 +19,7 @@ _MODULE_OF_EXTRA = {
     "notify": "apprise",
     "openai": "openai",
     "semantic": "onnxruntime",
+    "sync": "pyrage",
 }
 """A module that each extra installs: the extra is installed if it can be found."""
 

@@ -26,6 +26,7 @@ from construct.cli.options import (
 )
 from construct.cli.reminders import remind
 from construct.cli.review import review
+from construct.cli.sync import sync
 from construct.cli.tools import tools
 from construct.cli.transfer import transfer
 from construct.cli.values import convert_without_pydantic, hide_argument_types
@@ -392,6 +393,7 @@ app.add_typer(health)
 app.add_typer(transfer)
 app.add_typer(doors)
 app.add_typer(review)
+app.add_typer(sync)
 app.add_typer(memory, name="memory")
 app.add_typer(agenda, name="agenda")
 app.add_typer(remind, name="remind")

@@ -18,6 +18,7 @@ from construct.store.schema_search import (
     script,
 )
 from construct.store.schema_sight import m017_sight
+from construct.store.schema_sync import m018_sync
 from construct.store.schema_tools import m016_outside
 from construct.store.version import APPLICATION_ID, SCHEMA_VERSION
 
@@ -476,7 +477,7 @@ for _step in (
     m001_talk, m002_memory, m003_curated, m004_search, m005_briefings, m006_vectors, m007_own_words, m008_replaced,
     m009_taken_in, m010_door_calls, m011_attachments, m012_calls_by_client,
     m013_one_kind_of_note,
-    m014_reminders, m015_review, m016_outside, m017_sight,
+    m014_reminders, m015_review, m016_outside, m017_sight, m018_sync,
 ):  # fmt: skip
     migrations()(_step)
 

@@ -6,6 +6,7 @@ from construct.memory.forgetting.carry_out import (
     delete_conversation,
     forget,
 )
+from construct.memory.forgetting.follow import follow
 from construct.memory.forgetting.plan import (
     DeletionPlan,
     ForgetPlan,
@@ -19,6 +20,7 @@ __all__ = [
     "ForgetPlan",
     "Forgotten",
     "delete_conversation",
+    "follow",
     "forget",
     "plan_deletion",
     "plan_forget",

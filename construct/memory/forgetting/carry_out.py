@@ -87,7 +87,7 @@ def forget(
     """
     with transaction(db):
         plan = plan_forget(db, reference, words=words)
-        relations, entities = _remove(db, plan, clock)
+        relations, entities = remove(db, plan, clock)
     return Forgotten(
         observations=len(plan.observations),
         reflections=sum(o.generation > 0 for o in plan.observations),
@@ -117,7 +117,7 @@ def delete_conversation(
     """
     with transaction(db):
         plan = plan_deletion(db, conversation_id)
-        relations, entities = _remove(db, plan, clock)
+        relations, entities = remove(db, plan, clock)
     return Deleted(
         conversation=conversation_id,
         messages=plan.messages,
@@ -130,7 +130,7 @@ def delete_conversation(
     )
 
 
-def _remove(
+def remove(
     db: sqlite3.Connection, plan: ForgetPlan | DeletionPlan, clock: Clock
 ) -> tuple[int, int]:
     """Carry out a plan in the caller's transaction.

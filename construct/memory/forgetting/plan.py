@@ -144,6 +144,37 @@ def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) ->
     )
 
 
+def plan_following(db: sqlite3.Connection, observation_ids: Collection[int]) -> ForgetPlan:
+    """Return what goes here when these observations were forgotten on another machine.
+
+    That machine named all that it deleted. Here goes what was made of it in the meantime, what
+    says the same, and what reveals it.
+    """
+    named = stored_observations.observations(db, sorted(observation_ids))
+    facts = {o.id for o in named if o.generation == 0}
+    deleted = note_links.with_dependents(db, set(observation_ids) | _twins(db, facts))
+    observations = _lowest_first(db, deleted)
+    texts = [o.content for o in observations]
+    homes = {o.conversation_id for o in observations if o.conversation_id is not None}
+    rounds = forgotten_text.tool_rounds(db, [])
+    return ForgetPlan(
+        observations=tuple(observations),
+        reactivated=_reactivated(db, deleted),
+        conversations=tuple(
+            cleared_conversation_notes(forgotten_text.conversation_notes(db), homes, texts)
+        ),
+        cycles=tuple(cleared_cycle_notes(forgotten_text.cycle_notes(db), texts)),
+        lookups=tuple(replies_revealing(rounds, _items(observations, ()), texts, ())),
+        words=False,
+        messages=(),
+        replies=(),
+        marks=(),
+        elsewhere=0,
+        alike=0,
+        beside=(),
+    )
+
+
 def _items(
     observations: Iterable[Observation], messages: Iterable[Message]
 ) -> dict[Reference, str]:

@@ -69,7 +69,7 @@ def _rows(db: sqlite3.Connection, kind: Kind) -> Iterator[dict[str, Any]]:
     """Yield one table's rows as objects, without those that lack a needed reference."""
     keys = (["id", "uid"] if kind.keyed else []) + [field.key for field in kind.fields]
     columns = (["t.id", "t.uid"] if kind.keyed else []) + [
-        _expression(kind, field) for field in kind.fields
+        expression(kind, field) for field in kind.fields
     ]
     needed = [
         field.key
@@ -86,7 +86,7 @@ def _rows(db: sqlite3.Connection, kind: Kind) -> Iterator[dict[str, Any]]:
             yield {"type": kind.type} | {key: _without_nul(value) for key, value in values.items()}
 
 
-def _expression(kind: Kind, field: Field) -> str:
+def expression(kind: Kind, field: Field) -> str:
     """Return the SQL for the exported value of a field."""
     if field.ref:
         target = KINDS[field.ref]

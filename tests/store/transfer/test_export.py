@@ -32,6 +32,11 @@ LEFT_OUT_TABLES = frozenset(
         "take_in_count",
         "door_calls",
         "deliveries",
+        "sync_machines",
+        "sync_segments",
+        "sync_rows",
+        "sync_claims",
+        "sync_overruled",
     }
 )
 LEFT_OUT_COLUMNS = frozenset(
