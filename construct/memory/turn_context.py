@@ -4,14 +4,25 @@ It comes after the cache mark on the user's newest message, in `<ambient>…</am
 and is never stored (docs/memory.md, "What the model sees").
 """
 
+import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from itertools import pairwise
 
 from construct.clock import from_text, gap_words
+from construct.language.names import shares_a_word
 from construct.language.periods import relative_words
+from construct.language.sentences import is_question, split_sentences
+from construct.language.wordlists import (
+    INTENDING,
+    MONTHS,
+    NOTE_STOP_WORDS,
+    STOP_WORDS,
+    TIME_WORDS,
+    WEEKDAYS,
+)
 from construct.memory.agenda import (
     MENTIONED_AFTER,
     AgendaItem,
@@ -20,6 +31,7 @@ from construct.memory.agenda import (
     worth_mentioning,
 )
 from construct.memory.config import MemoryConfig
+from construct.memory.learning.whose_words import own_words
 from construct.memory.recall.passages import passages
 from construct.memory.recall.search import Hit
 from construct.memory.shown import forks
@@ -27,7 +39,7 @@ from construct.memory.shown.escaping import inline
 from construct.store import observations
 from construct.store.agenda import dated_notes
 from construct.store.conversations import get_conversation, get_watermarks
-from construct.store.messages import LAST, get_message, live_ids, live_messages
+from construct.store.messages import LAST, get_message, is_readable, live_ids, live_messages
 from construct.store.outside_text import any_from_outside, window_holds_outside_text
 from construct.store.reply_context import ContextItem, forgotten_items
 from construct.store.search import Filters
@@ -35,6 +47,9 @@ from construct.store.shown import shown_ids
 from construct.vocabulary import AgendaState, ItemKind, Outside, Role, Way
 
 _MAX_ITEMS = 3
+_WORD = re.compile(r"[^\W\d_]+")
+_FILLERS = NOTE_STOP_WORDS.union(*STOP_WORDS.values(), INTENDING, TIME_WORDS, MONTHS, WEEKDAYS)
+"""Words of a plan that do not say what it is about."""
 _MIN_PAUSE = timedelta(hours=1)
 """Shorter pauses in a conversation are not mentioned."""
 _PASSAGE_LABELS = {"user": "They said", "assistant": "You said"}
@@ -101,7 +116,7 @@ def gather(
     return TurnContext(
         now=clock.local(clock.now()),
         pause=pause,
-        due=due_items(db, conversation_id, config),
+        due=due_items(db, conversation_id, config, text, until),
         passages=recalled,
         task=conversation.current_task if marks.window else None,
         left_open=None if is_told else conversation.suggested_response,
@@ -143,15 +158,23 @@ def without_forgotten(
 
 
 def due_items(
-    db: sqlite3.Connection, conversation_id: int, config: MemoryConfig
+    db: sqlite3.Connection,
+    conversation_id: int,
+    config: MemoryConfig,
+    text: str = "",
+    until: int = LAST,
 ) -> list[AgendaItem]:
     """Return up to three items to bring up: those due soon, then plans of unknown outcome.
 
-    The outcome of a plan is asked about once only.
+    The outcome of a plan is asked about once only, and not if the user seems to have told it
+    in `text`, or in a message up to `until` that no observer has read yet.
     """
     today = config.clock.today()
     items = agenda_items(dated_notes(db, since=today - MENTIONED_AFTER), today)
     wanted = [item for item in worth_mentioning(items, today) if not _was_asked_about(item)]
+    if any(item.state is AgendaState.OUTCOME_UNKNOWN for item in wanted):
+        said = [(today, text), *_unread_words(db, conversation_id, config, until)]
+        wanted = [item for item in wanted if not _is_told(item, said)]
     reach = forks.reach(db, config.scope, conversation_id)
     in_scope = set(observations.in_scope(db, [item.id for item in wanted], reach))
     return [item for item in wanted if item.id in in_scope][:_MAX_ITEMS]
@@ -159,6 +182,30 @@ def due_items(
 
 def _was_asked_about(item: AgendaItem) -> bool:
     return item.state is AgendaState.OUTCOME_UNKNOWN and item.is_asked
+
+
+def _unread_words(
+    db: sqlite3.Connection, conversation_id: int, config: MemoryConfig, until: int
+) -> list[tuple[date, str]]:
+    """Return what the user said that no observer has read yet, each with its day."""
+    observed = get_watermarks(db, conversation_id).observed
+    messages = live_messages(db, conversation_id, observed, until)
+    return [(m.written(config.clock).date(), own_words(m)) for m in messages if is_readable(m)]
+
+
+def _is_told(item: AgendaItem, said: Iterable[tuple[date, str]]) -> bool:
+    """Return whether something said since a plan's day speaks of it, other than a question."""
+    if item.state is not AgendaState.OUTCOME_UNKNOWN:
+        return False
+    words = _WORD.findall(item.note.content)
+    subject = " ".join(word for word in words if word.casefold() not in _FILLERS)
+    return any(
+        shares_a_word(subject, sentence)
+        for day, text in said
+        if day >= item.days.first
+        for sentence in split_sentences(text)
+        if not is_question(sentence)
+    )
 
 
 def render(context: TurnContext) -> str:

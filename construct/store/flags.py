@@ -89,7 +89,7 @@ def shelved_at(db: sqlite3.Connection, moment: str) -> frozenset[int]:
 
     Cycles undone since count as if they had never run.
     """
-    by_then = f"SELECT id FROM cycles WHERE finished_at <= ? AND id IN {NOT_REVERTED}"
+    by_then = f"SELECT id FROM cycles WHERE finished_at <= ? AND id IN {NOT_REVERTED_SQL}"
     query = f"""SELECT observation_id FROM observation_flags WHERE flag = '{Flag.SHELVED}'
                 AND set_by IN ({by_then}) AND ifnull(ended_by NOT IN ({by_then}), 1)"""
     return frozenset(column(db, query, (moment, moment)))

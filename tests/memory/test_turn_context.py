@@ -1,5 +1,6 @@
 """What holds for one turn only."""
 
+import re
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from construct.memory.turn_context import TurnContext, render
 from construct.store.agenda import DatedNote
 from tests.memory.cycles.scripted import sent
 from tests.support.fake_api import FakeApi
-from tests.support.fake_worker import observer_answer
+from tests.support.fake_worker import note, observer_answer
 from tests.support.program import Program
 
 NOW = datetime(2026, 3, 1, 14, 30)  # noqa: DTZ001 (a wall clock)
@@ -86,6 +87,30 @@ def test_what_was_left_open_is_told_once_after_a_pause(tmp_path: Path, api: Fake
     assert ask("Hello again.", "11:00")
     assert not ask("It is fine.", "11:01")
     assert not ask("And now?", "20:00")
+
+
+def test_an_outcome_is_asked_for_once_and_not_after_it_was_told(
+    tmp_path: Path, api: FakeApi
+) -> None:
+    """Told before the observer has run, it is not brought up; a question tells nothing."""
+    program = Program(tmp_path, dict(api.env()))
+    api.observer = lambda body: observer_answer(
+        note(f"User has {what} | planned | for 2026-03-02", ["M1"], observation_date="2026-03-01")
+        for what in ("a haircut at Rita's", "an exam in chemistry")
+    )
+
+    def asked(text: str, when: str) -> set[str]:
+        program.run("ask", "--no-wait", text, more={"CONSTRUCT_NOW": f"2026-03-{when}+00:00"})
+        block = re.findall(r"<ambient>.*?</ambient>", sent(api, "chat"))[-1]
+        lines = [line for line in block.split("\\n") if line.startswith("Outcome unknown")]
+        return {what for what in ("haircut", "chemistry") if any(what in line for line in lines)}
+
+    assert not asked("Tomorrow I have my haircut and the exam.", "01T08:00")
+    program.run("compact", more={"CONSTRUCT_NOW": "2026-03-01T08:01+00:00"})
+    api.observer = lambda _body: observer_answer()
+    assert not asked("The haircut is done, I like it.", "02T18:00")
+    assert asked("Good morning. When was my haircut?", "03T08:00") == {"chemistry"}
+    assert asked("And today?", "03T08:01") == set()
 
 
 FORGED = (
