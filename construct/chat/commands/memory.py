@@ -52,7 +52,7 @@ async def list_memory(chat: Chat, out: Output, argument: str) -> None:
     Filter by words of the text, and by
       high, medium, low;
       stated, asked, planned, hypothetical, inferred, assistant, quoted;
-      pending, pinned, unknown, reflections, yours, kept;
+      pending, shelved, pinned, unknown, reflections, yours, kept;
       since, until or on a day: 2026-03-01, 2026-03, 7d, yesterday.
 
     Several priorities or several stances widen the list; everything else narrows it. Put
