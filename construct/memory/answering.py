@@ -8,12 +8,14 @@ from construct.clock import Clock, to_text
 from construct.memory import corrections, keeping
 from construct.memory.review import Waiting
 from construct.store import cycles, questions, reminders
+from construct.store.acceptance import take_in_anew, unaccepted
 from construct.store.database import transaction
 from construct.store.flags import end_flag
 from construct.store.observations import observation, observations
 from construct.store.questions import ListedFact
 from construct.store.records import Observation
 from construct.store.review import messages_of, open_questions
+from construct.store.succession import replace_when_accepted
 from construct.vocabulary import Answer, Flag, Settled, Stance, WaitingKind
 
 _ANSWERED_BY_NOTE = frozenset({WaitingKind.OUTCOME, WaitingKind.TEXT})
@@ -66,8 +68,13 @@ def keep_all_listed(db: sqlite3.Connection, facts: Sequence[ListedFact], clock: 
 def edit(db: sqlite3.Connection, waiting: Waiting, text: str, clock: Clock) -> Observation:
     """Put the user's own words in the place of what waits. Raises UsageError for no words."""
     if waiting.observation_id is not None:
+        is_new = waiting.observation_id in unaccepted(db)
         new = corrections.edit(db, waiting.observation_id, text, clock)
         made = observation(db, new)
+        if is_new and made.committed_at is not None:
+            with transaction(db):
+                now = to_text(clock.now())
+                replace_when_accepted(db, waiting.observation_id, new, made.cycle_id, now)
         if waiting.kind not in _ANSWERED_BY_NOTE | {WaitingKind.LEARNED}:
             _answered(db, waiting, Answer.EDIT, made.cycle_id, clock)
         return made
@@ -136,9 +143,14 @@ def _keep_note(db: sqlite3.Connection, waiting: Waiting, observation_id: int, cl
     with transaction(db):
         now = to_text(clock.now())
         note = corrections.in_force(db, observation_id)
+        is_new = observation_id in unaccepted(db)
         cycle_id = cycles.insert_edit(db, note.conversation_id, now)
         end_flag(db, observation_id, Flag.DOUBTFUL, cycle_id)
         questions.answer(db, waiting.id, Answer.KEEP, now, cycle_id)
+        questions.answer_about(db, observation_id, Answer.KEEP, now, cycle_id)
+        if is_new and note.committed_at is not None:
+            replace_when_accepted(db, observation_id, observation_id, cycle_id, now)
+            take_in_anew(db, observation_id)
 
 
 def _keep_text(db: sqlite3.Connection, waiting: Waiting, clock: Clock) -> Observation | None:

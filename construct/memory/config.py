@@ -9,6 +9,7 @@ from construct.memory.policy import fit_to
 from construct.memory.recall.meaning import Meaning, meaning_for
 from construct.memory.shown.frame import Frame
 from construct.user_rules import RulesFile
+from construct.vocabulary import LearnSetting
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,8 @@ class MemoryConfig:
     """The most US dollars that memory work may cost in a day."""
     rules_file: RulesFile | None = None
     """The file with the user's rules for what to remember or leave out. It may not exist."""
+    learn: str = LearnSetting.ON
+    """A value of `LearnSetting`: whether the user is asked about each new note."""
     meaning: Meaning | None = field(default=None, compare=False)
     """Lets recall compare texts by meaning; None if it uses words alone."""
 
@@ -51,5 +54,6 @@ def memory_config_for(settings: Settings, context_window: int) -> MemoryConfig:
         settings.clock,
         settings.worker_daily_usd,
         settings.memory_rules,
+        settings.learn,
         meaning,
     )

@@ -14,7 +14,7 @@ from construct.memory.keeping import ModelNote, keep_for_model, keep_reminder
 from construct.memory.lookup import Rights
 from construct.memory.reading_tools import Found, tool
 from construct.memory.shown.date_marks import read_moment
-from construct.memory.shown.forks import reach
+from construct.memory.shown.forks import hidden_from, reach
 from construct.memory.totals_tool import totals_lines
 from construct.store import messages
 from construct.store.database import transaction
@@ -188,7 +188,8 @@ class ToolBox:
 
     def _read(self, db: sqlite3.Connection, call: ToolUse) -> Found:
         scope = reach(db, self.config.scope, self.conversation_id)
-        rights = Rights(scope, hidden_messages=self.answering)
+        hidden = hidden_from(db, self.conversation_id)
+        rights = Rights(scope, hidden_messages=self.answering, hidden_observations=hidden)
         return reading_tools.use(db, self.config, rights, call.name, call.input)
 
     def _totals(self, db: sqlite3.Connection, call: ToolUse) -> str:

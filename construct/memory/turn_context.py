@@ -105,6 +105,7 @@ def gather(
             filters=Filters(
                 descent=forks.reach(db, config.scope, conversation_id),
                 exclude=answering,
+                hidden=forks.hidden_from(db, conversation_id),
                 zone=clock.zone,
                 for_model=True,
             ),

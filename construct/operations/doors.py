@@ -20,6 +20,7 @@ from construct.memory.shown.view import packed
 from construct.operations.context import Context
 from construct.operations.memory import observations_in_scope
 from construct.store import doors, observations, questions
+from construct.store.acceptance import unaccepted
 from construct.store.conversations import get_conversation
 from construct.store.doors import DoorCalls
 from construct.store.note_links import source_links
@@ -71,8 +72,13 @@ def rights(ctx: Context, allowed: Access) -> Rights:
         since=allowed.since,
         is_narrowed=allowed != Access(),
         hidden_messages=tuple(questions.messages_not_yet_withheld(ctx.db)),
-        hidden_observations=questions.not_yet_withheld(ctx.db),
+        hidden_observations=_hidden(ctx),
     )
+
+
+def _hidden(ctx: Context) -> frozenset[int]:
+    """Return the notes that no client may read: to be forgotten, or not accepted yet."""
+    return questions.not_yet_withheld(ctx.db) | unaccepted(ctx.db)
 
 
 def current(ctx: Context, allowed: Access) -> list[Observation]:
@@ -101,9 +107,9 @@ class Details:
 
 def details(ctx: Context) -> Details:
     """Return the active and pending observations in the scope of the user's conversation."""
-    asked_to_forget = questions.not_yet_withheld(ctx.db)
+    hidden = _hidden(ctx)
     in_scope = observations_in_scope(ctx)
-    shown = [o for o in in_scope if not (o.withheld or o.id in asked_to_forget)]
+    shown = [o for o in in_scope if not (o.withheld or o.id in hidden)]
     sources: dict[int, list[int]] = {}
     for observation_id, source_id in source_links(ctx.db, [o.id for o in shown]):
         sources.setdefault(observation_id, []).append(source_id)

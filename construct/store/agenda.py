@@ -7,6 +7,7 @@ import sqlite3
 from datetime import date
 from typing import NamedTuple
 
+from construct.store.acceptance import UNACCEPTED
 from construct.store.note_links import with_earlier_forms
 from construct.store.records import SETTLED_SQL
 from construct.store.sql import ID_LIST, json_ids
@@ -59,7 +60,7 @@ def _notes(db: sqlite3.Connection, condition: str, value: str) -> list[DatedNote
     rows = db.execute(
         f"""SELECT {", ".join(DatedNote._fields)} FROM observations
             WHERE superseded_at IS NULL AND committed_at IS NOT NULL AND withheld = 0
-              AND {condition} AND NOT {SETTLED_SQL} ORDER BY id""",
+              AND {condition} AND NOT {SETTLED_SQL} AND id NOT IN {UNACCEPTED} ORDER BY id""",
         (value,),
     )
     return [DatedNote(*row) for row in rows]

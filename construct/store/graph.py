@@ -11,11 +11,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from construct.clock import Clock
+from construct.store.acceptance import UNACCEPTED
 from construct.store.observations import ACTIVE
 from construct.store.records import Observation
 from construct.store.sql import ID_LIST, column, exists, insert, json_ids, scalar, select
 
-_READABLE = f"{ACTIVE} AND stance IN ('stated', 'planned') AND priority <> 'low'"
+_READABLE = (
+    f"{ACTIVE} AND stance IN ('stated', 'planned') AND priority <> 'low' AND id NOT IN {UNACCEPTED}"
+)
 _UNREAD = f"{_READABLE} AND graph_cycle_id IS NULL"
 _UNRELATED = """NOT EXISTS (SELECT 1 FROM relations WHERE subject_id = entities.id)
     AND NOT EXISTS (SELECT 1 FROM relations WHERE object_id = entities.id)"""

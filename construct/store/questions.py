@@ -261,6 +261,18 @@ def answer(
     )
 
 
+def answer_about(
+    db: sqlite3.Connection, observation_id: int, words: str, now: str, cycle_id: int
+) -> None:
+    """Record an answer to all open questions about a note, except requests to forget it."""
+    db.execute(
+        """UPDATE questions SET answered_at = ?, answer = ?, answered_by = ?
+           WHERE answered_at IS NULL AND kind IN ('doubtful', 'stand-in', 'new')
+           AND id IN (SELECT question_id FROM question_items WHERE observation_id = ?)""",
+        (now, words, cycle_id, observation_id),
+    )
+
+
 def keep_requested(db: sqlite3.Connection, question_id: int, now: str, cycle_id: int) -> None:
     """Record that what was to be forgotten is kept, and stop withholding it."""
     answer(db, question_id, Answer.KEEP, now, cycle_id)

@@ -7,6 +7,7 @@ import sqlite3
 from datetime import date
 from typing import NamedTuple
 
+from construct.store.acceptance import UNACCEPTED
 from construct.store.records import SETTLED_SQL
 from construct.vocabulary import Stance
 
@@ -55,7 +56,8 @@ def reminding_notes(db: sqlite3.Connection, since: date) -> list[RemindingNote]:
         JOIN messages AS m ON m.id = link.message_id WHERE link.observation_id = o.id),
         o.created_at)"""
     active = f"""superseded_at IS NULL AND committed_at IS NOT NULL AND withheld = 0
-        AND stance IN ('{Stance.STATED}', '{Stance.PLANNED}') AND NOT {SETTLED_SQL}"""
+        AND stance IN ('{Stance.STATED}', '{Stance.PLANNED}') AND NOT {SETTLED_SQL}
+        AND id NOT IN {UNACCEPTED}"""
     rows = db.execute(
         f"""SELECT {columns}, {said_at} FROM observations AS o
             WHERE {active} AND referenced_date >= :since AND recurs IS NULL AND remind_at IS NULL

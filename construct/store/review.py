@@ -18,11 +18,15 @@ _ASKABLE = f"""
         OR kind = 'stand-in' AND q.noted_on IS NOT NULL AND text IS NOT NULL
         OR o.superseded_at IS NULL AND o.withheld = 0 AND (kind <> 'doubtful' OR EXISTS (
             SELECT 1 FROM observation_flags
-            WHERE observation_id = o.id AND flag = 'doubtful' AND {IN_FORCE})))"""
+            WHERE observation_id = o.id AND flag = 'doubtful' AND {IN_FORCE}))
+            AND (kind <> 'new' OR NOT EXISTS (
+                SELECT 1 FROM question_items JOIN questions AS other ON other.id = question_id
+                WHERE observation_id = o.id AND other.kind = 'stand-in'
+                AND other.answered_at IS NULL)))"""
 """SQL: open questions that can be asked now (q), with the active note (o) they are about.
 
-A lost line has a day, other stand-ins have none. Requests to forget are read by
-questions.py.
+A lost line has a day, other stand-ins have none. A new stand-in is asked about once.
+Requests to forget are read by questions.py.
 """
 _ASKABLE_REQUESTS = """FROM questions AS q WHERE kind = 'forget' AND withheld_at IS NOT NULL
     AND answered_at IS NULL

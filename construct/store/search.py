@@ -43,6 +43,8 @@ class Filters:
     """Include superseded observations."""
     exclude: tuple[int, ...] = ()
     """Ids of messages to ignore, such as the one being answered."""
+    hidden: frozenset[int] = frozenset()
+    """Ids of observations to ignore."""
     zone: tzinfo | None = None
     """The user's time zone, None for the system's."""
     for_model: bool = False
@@ -369,6 +371,8 @@ def _conditions(kind: str, filters: Filters) -> tuple[list[str], list[object]]:
         conditions.append(("m.role = ?", (filters.role,)))
     if filters.exclude and kind == ItemKind.MESSAGE:
         conditions.append((f"m.id NOT IN {ID_LIST}", (json_ids(filters.exclude),)))
+    if filters.hidden and kind == ItemKind.OBSERVATION:
+        conditions.append((f"m.id NOT IN {ID_LIST}", (json_ids(filters.hidden),)))
     values = chain.from_iterable(bound for _, bound in conditions)
     return [f"({condition})" for condition, _ in conditions], list(values)
 

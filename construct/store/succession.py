@@ -4,11 +4,13 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
+from construct.store.acceptance import UNACCEPTED
 from construct.store.cycles import get_cycle
-from construct.store.note_links import link_borrowed
-from construct.store.observations import observations
+from construct.store.note_links import link_borrowed, link_replaced
+from construct.store.observations import observations, supersede
 from construct.store.records import NOT_REVERTED_SQL, Cycle, Observation
-from construct.store.sql import ID_LIST, json_ids, select
+from construct.store.sql import ID_LIST, column, json_ids, select
+from construct.vocabulary import Replacement
 
 
 def reactivated_by(db: sqlite3.Connection, deleted: Collection[int]) -> dict[int, set[int]]:
@@ -33,8 +35,9 @@ def reactivated_by(db: sqlite3.Connection, deleted: Collection[int]) -> dict[int
 def apply_replacements(db: sqlite3.Connection, committed: Iterable[int], now: str) -> None:
     """Supersede the observations that newly committed ones made outdated.
 
-    An observation that has been superseded, pinned or edited by the user in the meantime is
-    left alone. A pending one first applies its own replacements.
+    What the user has not accepted yet replaces nothing. An observation that has been
+    superseded, pinned or edited by the user in the meantime is left alone. A pending one
+    first applies its own replacements.
     """
     pairs = db.execute(
         f"""SELECT r.observation_id, r.replaced_id, r.cycle_id,
@@ -44,7 +47,7 @@ def apply_replacements(db: sqlite3.Connection, committed: Iterable[int], now: st
             FROM observation_replaced AS r JOIN observations AS new ON new.id = r.observation_id
             JOIN observations AS old ON old.id = r.replaced_id
             WHERE relation = 'outdated' AND (r.cycle_id = new.cycle_id OR new.origin = 'user')
-            AND r.observation_id IN {ID_LIST}""",
+            AND r.observation_id IN {ID_LIST} AND r.observation_id NOT IN {UNACCEPTED}""",
         (json_ids(committed),),
     ).fetchall()
     for new, old, cycle_id, is_replaceable, is_pending in pairs:
@@ -65,6 +68,26 @@ def apply_replacements(db: sqlite3.Connection, committed: Iterable[int], now: st
                WHERE id = ? AND superseded_at IS NULL""",
             (now, now, cycle_id, old),
         )
+
+
+def replace_when_accepted(
+    db: sqlite3.Connection, observation_id: int, stays: int, cycle_id: int, now: str
+) -> None:
+    """Let an edit that accepts a new note supersede what the note made outdated.
+
+    `stays`: the note that stays, which is another one if the user changed its words.
+    """
+    outdated = column(
+        db,
+        """SELECT DISTINCT old.id FROM observation_replaced AS r
+           JOIN observations AS old ON old.id = r.replaced_id
+           WHERE r.observation_id = ? AND relation = 'outdated' AND old.superseded_at IS NULL
+               AND NOT old.pinned AND old.origin <> 'user'""",
+        (observation_id,),
+    )
+    links = [(stays, old) for old in outdated]
+    link_replaced(db, links, Replacement.OUTDATED, cycle_id)
+    supersede(db, outdated, cycle_id, now)
 
 
 def corrections_of(

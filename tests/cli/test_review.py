@@ -6,6 +6,9 @@ import pytest
 
 from construct.store.sql import insert
 from tests.memory.builders import Life
+from tests.memory.cycles.scripted import observes_only
+from tests.support.fake_api import FakeApi
+from tests.support.fake_worker import observer_answer
 from tests.support.program import Program
 
 
@@ -74,3 +77,24 @@ def test_an_empty_review(program: Program) -> None:
     assert program.run("review").stdout == "Nothing waits for your decision.\n"
     assert program.json("review", "--json") == []
     assert not program.db.exists()
+
+
+def test_new_notes_are_asked_about(program: Program, api: FakeApi) -> None:
+    """The setting alone does it: another conversation's request lacks the note until it is kept."""
+    observes_only(api)
+    api.observer = lambda _body: observer_answer(["! 2026-03-10 M1 User lives in Porto"])
+    program.env["CONSTRUCT_LEARN"] = "ask"
+    program.run("ask", "--no-wait", "I live in Porto.")
+    program.run("compact")
+
+    def asked_elsewhere() -> str:
+        program.run("ask", "--no-wait", "--new", "Where is my home?")
+        return str(api.of("chat")[-1].body)
+
+    assert "User lives in Porto" not in asked_elsewhere()
+    (waiting,) = program.json("review", "--json")
+    assert (waiting["kind"], waiting["text"]) == ("new", "User lives in Porto")
+    assert program.json("status")["waiting"] == 1
+    program.run("memory", "edit", str(waiting["observation"]), "User lives in Porto, by the river")
+    assert "by the river" in asked_elsewhere()
+    assert program.json("review", "--json") == []

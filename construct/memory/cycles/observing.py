@@ -30,6 +30,7 @@ from construct.memory.shown.forks import reach, replaceable
 from construct.memory.shown.transcript import batches
 from construct.store import cycles
 from construct.store import observations as stored_observations
+from construct.store.acceptance import ask_about_new
 from construct.store.attachments import attachments_with_data
 from construct.store.conversations import get_conversation, get_watermarks
 from construct.store.forbidden import left_out_note
@@ -44,6 +45,7 @@ from construct.vocabulary import (
     AttachmentKind,
     CycleKind,
     CycleStatus,
+    LearnSetting,
 )
 
 _MAX_PDF_TOKENS = 20_000
@@ -187,6 +189,8 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
             known = stored_observations.unsuperseded(db, reach(db, self.config.scope, self.home))
             found = without_known(found, known)
         stored = store_extraction(db, cycle.id, found, batch.messages, batch.based_on, now)
+        if self.config.learn == LearnSetting.ASK:
+            ask_about_new(db, cycle.id, now)
         notes = [left_out_note(stored.left_out)] if stored.left_out else []
         return Outcome(
             stored.observations, notes=notes, count=stored.observations, by_rule=found.by_rule

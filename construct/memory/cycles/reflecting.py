@@ -26,6 +26,7 @@ from construct.memory.learning.reflector import choose, input_tokens, reflect
 from construct.memory.shown.forks import condensable, reach
 from construct.store import cycles, questions
 from construct.store import observations as stored_observations
+from construct.store.acceptance import unaccepted
 from construct.store.flags import end_flag, flagged, often_recalled
 from construct.store.forbidden import left_out_note
 from construct.store.note_history import NOTED_LENGTH
@@ -73,8 +74,8 @@ class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
         if scope == "conversation":
             active = condensable(db, self.conversation_id, active)
         # A new line made from observations the user asked to forget would keep their content.
-        # The user is to decide about a doubtful one: it is not joined with others before that.
-        unwanted = questions.not_yet_withheld(db) | flagged(db, Flag.DOUBTFUL)
+        # The user is to decide about a doubtful or a new one before it is joined with others.
+        unwanted = questions.not_yet_withheld(db) | flagged(db, Flag.DOUBTFUL) | unaccepted(db)
         # A line that rests in part on nothing could not be kept from a narrowed door.
         groundless = resting_on_nothing(db, [o.id for o in active if not o.is_protected])
         wall = self.config.clock.wall().isoformat(" ", "minutes")

@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 
 from construct.clock import Clock, to_text
+from construct.store.acceptance import unaccepted
 from construct.store.conversations import (
     create_conversation,
     fork_points,
@@ -83,6 +84,13 @@ def reach(db: sqlite3.Connection, scope: str, conversation_id: int) -> Descent |
     None if it may see those of all conversations.
     """
     return None if scope == "user" else tuple(descent(db, conversation_id))
+
+
+def hidden_from(db: sqlite3.Connection, conversation_id: int) -> frozenset[int]:
+    """Return the ids of new notes of other conversations that the user has not accepted yet."""
+    if not unaccepted(db):
+        return frozenset()
+    return unaccepted(db, (ancestor for ancestor, _ in descent(db, conversation_id)))
 
 
 def last_messages(

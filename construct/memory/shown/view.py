@@ -9,9 +9,10 @@ only its line goes. And what an undo or a deletion makes active again is added.
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
-from construct.memory.shown.forks import reach
+from construct.memory.shown.forks import hidden_from, reach
 from construct.memory.shown.frame import Frame
 from construct.store import shown
+from construct.store.acceptance import unaccepted
 from construct.store.observations import by_urgency, in_scope
 from construct.store.records import Observation
 from construct.store.shown import ShownLine
@@ -26,7 +27,11 @@ Blocks = tuple[tuple[Observation | ShownLine, ...], ...]
 def current_blocks(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Blocks:
     """Return the shown blocks, or choose them again if an observation in them left the sight."""
     current = shown.shown(db, conversation_id)
-    return current.blocks if current.all_active else take_in(db, conversation_id, frame)
+    hidden = hidden_from(db, conversation_id)
+    is_current = current.all_active and not any(
+        line.id in hidden for block in current.blocks for line in block
+    )
+    return current.blocks if is_current else take_in(db, conversation_id, frame)
 
 
 def take_in(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Blocks:
@@ -37,11 +42,16 @@ def take_in(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Block
     """
     descent = reach(db, frame.scope, conversation_id)
     old_blocks = shown.shown_blocks(db, conversation_id)
-    still_active = shown.shown_in_scope(db, conversation_id, descent, frame.plans_from)
-    new = shown.not_taken_in(db, conversation_id, frame.scope, descent, frame.plans_from)
+    hidden = hidden_from(db, conversation_id)
+    plans_from = frame.plans_from
+    still_active = _without(hidden, shown.shown_in_scope(db, conversation_id, descent, plans_from))
+    new = _without(
+        hidden, shown.not_taken_in(db, conversation_id, frame.scope, descent, plans_from)
+    )
     blocks = with_new({i: old_blocks[i] for i in still_active}, new)
     if sum(still_active.values()) + sum(new.values()) > frame.budget:
-        blocks = repacked(blocks, packed(by_urgency(db, descent, frame.plans_from), frame.budget))
+        urgent = _without(hidden, dict(by_urgency(db, descent, plans_from)))
+        blocks = repacked(blocks, packed(urgent.items(), frame.budget))
     shown.store_take_in(db, conversation_id, frame.scope, blocks)
     return shown.shown(db, conversation_id).blocks
 
@@ -53,6 +63,8 @@ def show_again(db: sqlite3.Connection, ids: Sequence[int]) -> None:
     """
     for conversation_id, scope in shown.scopes(db).items():
         allowed_ids = in_scope(db, ids, reach(db, scope, conversation_id))
+        hidden = hidden_from(db, conversation_id)
+        allowed_ids = [i for i in allowed_ids if i not in hidden]
         shown.add_to_last_block(db, conversation_id, allowed_ids)
 
 
@@ -60,11 +72,16 @@ def opening_blocks(db: sqlite3.Connection, frame: Frame) -> Blocks:
     """Return the blocks that a new conversation would be shown."""
     if frame.scope != Scope.USER:
         return ()
-    in_sight = dict(by_urgency(db, None, frame.plans_from))
+    in_sight = _without(unaccepted(db), dict(by_urgency(db, None, frame.plans_from)))
     kept = list(in_sight)
     if sum(in_sight.values()) > frame.budget:
         kept = packed(in_sight.items(), frame.budget)
     return (shown.lines(db, kept),) if kept else ()
+
+
+def _without(hidden: frozenset[int], tokens: Mapping[int, int]) -> dict[int, int]:
+    """Return tokens by observation id, without the hidden ones."""
+    return {i: size for i, size in tokens.items() if i not in hidden}
 
 
 def with_new(blocks: Mapping[int, int], new: Iterable[int]) -> dict[int, int]:
