@@ -326,7 +326,7 @@ def _store(
         mine = next((one for one in incoming.lists if one.machine == me.uid), None)
         is_full = (
             rewrite or renamed or forgot or followed or mine is None or mine.has_old_key
-            or not _are_there(place, mine) or (bool(records) and exchange.is_full_due(db))
+            or not folder.are_whole(place, mine) or (bool(records) and exchange.is_full_due(db))
         )  # fmt: skip
         if is_full:
             exchange.publish_all(db, place, me, stamp, in_use[0], forgot=forgot, of_all=renamed)
@@ -352,11 +352,6 @@ def _store(
 def _stamp(db: sqlite3.Connection, clock: Clock, me: Machine) -> Stamp:
     microseconds = (clock.now() - _EPOCH) // (datetime.resolution)
     return Stamp(machines.next_time(db, microseconds), me.uid)
-
-
-def _are_there(place: Path, mine: SegmentList) -> bool:
-    home = place / mine.machine
-    return all((home / segment.file).exists() for segment in mine.segments)
 
 
 def _this_name() -> str:

@@ -175,6 +175,12 @@ def _check_format(about: Mapping[str, Any], who: str) -> None:
         )
 
 
+def are_whole(folder: Path, own: SegmentList) -> bool:
+    """Return whether all segments of a list are there, each with its size."""
+    files = [(folder / own.machine / segment.file, segment.size) for segment in own.segments]
+    return all(file.exists() and file.stat().st_size == size for file, size in files)
+
+
 def read_segment(folder: Path, machine: str, segment: Segment, keys: Sequence[str]) -> bytes:
     """Return what a segment holds. Raises ValueError if it is not there yet, or not whole."""
     try:
