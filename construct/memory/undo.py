@@ -22,7 +22,7 @@ from construct.store.database import rehearsal, transaction
 from construct.store.messages import last_message_id, live_messages
 from construct.store.observations import observations, tokens_in_sight
 from construct.store.records import Cycle, Observation
-from construct.store.tracked import swap_values
+from construct.store.tracked import swap_values, values_made_by
 from construct.vocabulary import CycleKind, Flag
 
 
@@ -48,6 +48,8 @@ class Undone:
     """The observations that it had taken into sight again."""
     sure_again: tuple[Observation, ...] = ()
     """The observations it had marked as doubtful."""
+    values: int = 0
+    """The number of amounts it had noted of what the user follows."""
     along: tuple[Cycle, ...] = ()
     """Later graph cycles, and runs that found nothing, undone with it.
 
@@ -162,6 +164,7 @@ def _revert(db: sqlite3.Connection, cycle: Cycle, clock: Clock) -> Undone:
         relations=relations,
         given_back=given_back,
         reopened=reopened,
+        values=len(values_made_by(db, cycle.id)),
     )
 
 

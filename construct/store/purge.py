@@ -21,7 +21,7 @@ from construct.store.database import patience, refuse_damaged
 from construct.store.messages import message_tokens
 from construct.store.records import REMOVED
 from construct.store.search_index import merge_all
-from construct.store.sql import ID_LIST, exists, json_ids, scalar
+from construct.store.sql import ID_LIST, column, exists, json_ids, scalar
 from construct.store.tracked import forget_values
 
 WAIT_SECONDS = 10.0
@@ -55,6 +55,8 @@ def delete_conversation(db: sqlite3.Connection, conversation_id: int, now: str) 
     """
     _add_tombstones(db, "conversations WHERE id = ?", conversation_id, now)
     _add_tombstones(db, "messages WHERE conversation_id = ?", conversation_id, now)
+    said = "SELECT id FROM messages WHERE conversation_id = ?"
+    forget_values(db, column(db, said, (conversation_id,)))
     db.execute(
         """UPDATE conversations SET parent_id = NULL, forked_at_message_id = NULL,
            forked_window_message_id = NULL WHERE parent_id = ?""",

@@ -46,10 +46,15 @@ def tracked_names(db: sqlite3.Connection) -> list[str]:
     return column(db, "SELECT DISTINCT name FROM tracked_values ORDER BY name")
 
 
-def values_by_id(db: sqlite3.Connection, ids: Iterable[int]) -> list[TrackedValue]:
-    """Return the values with these ids that count."""
-    source = f"tracked_values WHERE {_COUNTS} AND id IN {ID_LIST}"
-    return select(db, TrackedValue, source, (json_ids(ids),))
+def values_of(db: sqlite3.Connection, message_ids: Iterable[int]) -> list[TrackedValue]:
+    """Return the values that these messages say, corrected and undone ones too."""
+    source = f"tracked_values WHERE message_id IN {ID_LIST} ORDER BY day, id"
+    return select(db, TrackedValue, source, (json_ids(message_ids),))
+
+
+def values_made_by(db: sqlite3.Connection, cycle_id: int) -> list[TrackedValue]:
+    """Return the values that a cycle stored."""
+    return select(db, TrackedValue, "tracked_values WHERE cycle_id = ? ORDER BY id", (cycle_id,))
 
 
 def add_value(db: sqlite3.Connection, value: TrackedValue, cycle_id: int) -> bool:

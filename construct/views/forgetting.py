@@ -94,7 +94,7 @@ def forget_plan_view(plan: ForgetPlan, today: date) -> RenderableType:
 
 def forget_question(plan: ForgetPlan) -> str:
     """Return the confirmation question; withholding is not called deleting."""
-    deletes = plan.words or plan.observations or plan.attachments
+    deletes = plan.words or plan.observations or plan.attachments or plan.values
     return "Delete this for good?" if deletes else "Never show this to the model again?"
 
 
@@ -104,6 +104,7 @@ def forgotten_view(forgotten: Forgotten) -> str:
         (forgotten.observations, "observation"),
         (forgotten.relations, "relation"),
         (forgotten.attachments, "attached file"),
+        (forgotten.values, "value"),
     )
     parts = [counted(number, noun) for number, noun in counts if number]
     if forgotten.emptied:
@@ -237,6 +238,11 @@ def _consequences(plan: ForgetPlan) -> Iterator[str]:
         ending = f" and {unlisted} more" if unlisted > 0 else ""
         these = "This file" if len(plan.attachments) == 1 else "These files"
         yield f"{these} would be deleted: {files}{ending}."
+    if plan.values:
+        listed_values = "; ".join(plan.values[:_MAX_LISTED])
+        more = len(plan.values) - _MAX_LISTED
+        ending = f" and {more} more" if more > 0 else ""
+        yield f"These values that you follow would be deleted: {listed_values}{ending}."
     if plan.conversations:
         yield (
             f"{counted(len(plan.conversations), 'conversation')} would lose the title or note "
@@ -276,6 +282,8 @@ def _changes(changes: Undone, today: date, sentences: _UndoSentences) -> Iterato
         reopened = changes.reopened[:_MAX_LISTED]
         lines = [f"  “{shorten(text, _WITHHELD_QUOTE_LENGTH)}”" for text in reopened]
         yield Text("\n".join([sentences.reopened, *lines]))
+    if changes.values:
+        yield Text(sentences.removed.format(counted(changes.values, "value")).replace(":", "."))
     if changes.relations:
         yield Text(sentences.relations.format(counted(changes.relations, "relation")))
 

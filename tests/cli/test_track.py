@@ -128,7 +128,8 @@ def test_a_fortnight_is_added_up_as_by_hand(
     assert copy.run("import", str(tmp_path / "a.jsonl")).returncode == 0
     assert copy.json("track", "--json") == before
     tip = next(v for v in before[0]["values"] if v["amount"] == 0.1)
-    fortnight.run("memory", "forget", f"message:{tip['message']}", "--yes")
+    gone = fortnight.json("memory", "forget", f"message:{tip['message']}", "--yes", "--json")
+    assert gone["forgotten"]["values"] == 2
     assert 3.2 not in amounts(fortnight, "coffee")
     for _ in range(4):  # back to the correction
         assert copy.run("undo", "--yes").returncode == 0

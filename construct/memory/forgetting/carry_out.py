@@ -51,6 +51,8 @@ class Forgotten:
     """Other observations that say nearly the same, which were kept."""
     beside: tuple[int, ...]
     """Ids of other observations from emptied messages, which were kept."""
+    values: int
+    """Amounts that the user followed, which the messages said."""
     pending_erasure: bool
     """True if the bytes could not be cleared out yet (see `purge.finish_erasure`)."""
 
@@ -104,6 +106,7 @@ def forget(
         elsewhere=plan.elsewhere,
         alike=plan.alike,
         beside=plan.beside,
+        values=len(plan.values),
         pending_erasure=not purge.finish_erasure(db, wait),
     )
 

@@ -22,6 +22,7 @@ from construct.memory.forgetting.traces import (
     states_any,
     union,
 )
+from construct.memory.shown.value_lines import value_line
 from construct.references import Reference
 from construct.store import forgotten_text, note_links, succession
 from construct.store import observations as stored_observations
@@ -31,6 +32,7 @@ from construct.store.messages import get_message, messages_of
 from construct.store.note_history import without_reverted
 from construct.store.records import REMOVED, Conversation, Message, Observation
 from construct.store.replies import replies_to
+from construct.store.tracked import values_of
 from construct.vocabulary import ItemKind, Origin
 
 
@@ -68,6 +70,8 @@ class ForgetPlan(Removal):
     """Number of other observations that say nearly the same, which are kept."""
     beside: tuple[int, ...]
     """Ids of other observations from emptied messages, which are kept."""
+    values: tuple[str, ...] = ()
+    """Amounts that the user follows and says in the messages, as lines. They are deleted."""
 
     @property
     def message_ids(self) -> list[int]:
@@ -141,6 +145,7 @@ def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) ->
             for observation_id, content in forgotten_text.observations_with(db, marks)
         ),
         beside=tuple(o.id for o in drawn if o.id not in deleted),
+        values=tuple(map(value_line, values_of(db, message_ids))),
     )
 
 
