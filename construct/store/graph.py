@@ -95,6 +95,14 @@ def _entities(rows: Iterable[tuple[int, str, str | None, str]]) -> list[Entity]:
     return [Entity(id, name, kind, tuple(json.loads(aliases))) for id, name, kind, aliases in rows]
 
 
+def entities_of(db: sqlite3.Connection, observation_ids: Iterable[int]) -> list[int]:
+    """Return the ids of the entities that the relations of these notes name."""
+    ids = json_ids(observation_ids)
+    query = f"""SELECT subject_id FROM relations WHERE observation_id IN {ID_LIST}
+                UNION SELECT object_id FROM relations WHERE observation_id IN {ID_LIST}"""
+    return column(db, query, (ids, ids))
+
+
 def predicates(db: sqlite3.Connection) -> list[str]:
     """Return the 100 most used predicates, most used first."""
     query = """SELECT min(predicate) FROM relations GROUP BY lower(predicate)

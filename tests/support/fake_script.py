@@ -82,4 +82,6 @@ class Script:
                 return self.verifier
             case "graph":
                 return self.graph
+            case "changes":
+                return WORKERS["changes"]
         return self.chat

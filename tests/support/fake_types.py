@@ -7,14 +7,15 @@ from typing import Any, Literal, get_args
 
 Json = dict[str, Any]
 Worker = Literal["observer", "reflector", "verifier", "graph"]
-Purpose = Literal["chat", "observer", "reflector", "verifier", "graph", "other"]
+Purpose = Literal["chat", "observer", "reflector", "verifier", "changes", "graph", "other"]
 """What a request is for; "other" is anything that is no POST /v1/messages."""
 
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 
-_INPUT_TAG = re.compile(r"^<(transcript>|notes>|group |memories>)", re.MULTILINE)
-_WORKER_OF: dict[str, Worker] = {
+_INPUT_TAG = re.compile(r"^<(transcript>|notes>|group |change>|memories>)", re.MULTILINE)
+_WORKER_OF: dict[str, Purpose] = {
     "transcript>": "observer", "notes>": "reflector", "group ": "verifier", "memories>": "graph",
+    "change>": "changes",
 }  # fmt: skip
 _AMBIENT = re.compile(r"<ambient>.*?</ambient>", re.DOTALL)
 

@@ -83,8 +83,8 @@ def store_extraction(
     for line in found.lost:
         sources = [i for i in line.sources if i in allowed]
         questions.add_lost_line(db, cycle_id, line.content, line.observation_date, sources, now)
-    for kept in stored_observations.observations(db, found.unsupported):
-        _doubt(db, kept, cycle_id, now)
+    for note in stored_observations.observations(db, [*found.unsupported, *found.unsettled]):
+        _doubt(db, note, cycle_id, now)
     known = [o.id for o in stored_observations.observations(db, found.forget_observations)]
     asked = [i for i in found.forget_messages if i in allowed]
     questions.add_forget(db, cycle_id, known, asked, now)
@@ -158,7 +158,9 @@ def _store_note(
 
 
 def _doubt(db: sqlite3.Connection, note: Observation, cycle_id: int, now: str) -> None:
-    """Mark a note as doubtful, and ask the user about it."""
+    """Mark a note as doubtful, and ask the user about it, unless it is superseded by now."""
+    if note.state == "superseded":
+        return
     set_flag(db, note.id, Flag.DOUBTFUL, cycle_id)
     questions.add_doubtful(db, cycle_id, note.id, now)
 

@@ -12,6 +12,7 @@ from construct.llm.types import File, Model
 from construct.memory.config import MemoryConfig
 from construct.memory.cycles.commit import store_extraction
 from construct.memory.cycles.known_notes import KnownSearch, known_notes
+from construct.memory.cycles.related_notes import related_notes
 from construct.memory.cycles.runner import (
     CycleJob,
     CycleRunner,
@@ -25,6 +26,7 @@ from construct.memory.learning.observer_call import batch_tokens, known_tokens
 from construct.memory.learning.proposals import Extraction, fact_of
 from construct.memory.learning.reading import Current, KeptNote, Pictures, Reading
 from construct.memory.learning.reflection_checks import Said
+from construct.memory.learning.unsettling import LifeChange, changes_in, doubtful_after
 from construct.memory.shown.files import as_read, stored_file, with_material
 from construct.memory.shown.forks import reach, replaceable
 from construct.memory.shown.transcript import batches
@@ -33,7 +35,9 @@ from construct.store import observations as stored_observations
 from construct.store.acceptance import ask_about_new
 from construct.store.attachments import attachments_with_data
 from construct.store.conversations import get_conversation, get_watermarks
+from construct.store.flags import flagged
 from construct.store.forbidden import left_out_note
+from construct.store.in_thread import Store
 from construct.store.messages import is_readable, newest_messages
 from construct.store.note_links import last_said
 from construct.store.questions import messages_to_forget
@@ -45,6 +49,7 @@ from construct.vocabulary import (
     AttachmentKind,
     CycleKind,
     CycleStatus,
+    Flag,
     LearnSetting,
 )
 
@@ -66,7 +71,7 @@ async def run_observer(runner: CycleRunner, conversation_id: int, find: Find) ->
     another process is observing the conversation, or the messages changed in the meantime.
     """
     model = await runner.affordable_model()
-    return await runner.run(_ObserverJob(model, conversation_id, runner.config, find))
+    return await runner.run(_ObserverJob(model, conversation_id, runner.config, find, runner.store))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +127,7 @@ class _Batch:
     known_values: list[TrackedValue]
     """The values of the last days."""
     kept: list[KeptNote]
+    doubtful: frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -130,6 +136,7 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
     home: int
     config: MemoryConfig
     find: Find
+    store: Store
 
     def choose(self, db: sqlite3.Connection) -> _Batch | None:
         messages = self.find(db, self.home)
@@ -153,6 +160,7 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
             current=current_thread(db, self.home),
             known_values=_known_values(db, batch, self.config.clock),
             kept=_kept_by_model(db, batch),
+            doubtful=flagged(db, Flag.DOUBTFUL),
         )
 
     def _wanted(self, db: sqlite3.Connection, model: Model) -> KnownSearch:
@@ -178,8 +186,25 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
             said=batch.said,
             replaceable=batch.replaceable,
             kept=batch.kept,
+            doubtful=batch.doubtful,
         )
-        return await observe(self.model, reading, account)
+        found = await observe(self.model, reading, account)
+        return replace(found, unsettled=await self._unsettled(batch, found, account))
+
+    async def _unsettled(
+        self, batch: _Batch, found: Extraction, account: Account
+    ) -> tuple[int, ...]:
+        """Return the notes that may no longer hold after what these lines replace."""
+        changes = changes_in(found, batch.known)
+        if self.model is None or not changes or account.is_cancelled:
+            return ()
+        related = await self.store.call(self._related, changes, self.model)
+        return await doubtful_after(self.model, changes, related, account) if related else ()
+
+    def _related(
+        self, db: sqlite3.Connection, changes: Sequence[LifeChange], model: Model
+    ) -> list[Observation]:
+        return related_notes(db, changes, self.home, self.config.scope, self._wanted(db, model))
 
     def commit(
         self, db: sqlite3.Connection, cycle: RunningCycle[_Batch], found: Extraction, now: str

@@ -8,11 +8,12 @@ from construct import tokens
 from construct.llm.types import Model, WorkRequest
 from construct.memory.learning.asking import Account, ask, repeats_itself, sound_part
 from construct.memory.learning.drafts import Draft, read_draft
-from construct.memory.learning.reading import KNOWN_TOKENS, Reading
+from construct.memory.learning.reading import KNOWN_TOKENS, Known, Reading
 from construct.memory.shown.escaping import escape, inline
-from construct.memory.shown.lines import plain_line
+from construct.memory.shown.lines import UNSURE, plain_line
 from construct.memory.shown.value_lines import value_line
 from construct.prompts import prompt
+from construct.store.records import Observation
 
 BATCH_TOKENS = 16_000
 """Maximum tokens of messages in one call."""
@@ -84,7 +85,7 @@ async def ask_observer(
     if again:
         named = " ".join(text for text, _ in again.refused).split()
         known = {anchor: note for anchor, note in known.items() if anchor in named}
-    shown = [f"{anchor} {plain_line(note)}" for anchor, note in known.items()]
+    shown = [f"{anchor} {_known_line(note, reading)}" for anchor, note in known.items()]
     shown += [f"{anchor} {value_line(value)}" for anchor, value in reading.values.items()]
     size = sum(m.token_count for m in reading.messages)
     parts = [
@@ -107,6 +108,12 @@ async def ask_observer(
     return await asyncio.to_thread(
         lambda: read_draft(sound_part(reply.text), reading, account.problems)
     )
+
+
+def _known_line(note: Known, reading: Reading) -> str:
+    """Return a known note's line, with the mark of a doubtful one."""
+    is_doubtful = isinstance(note, Observation) and note.id in reading.doubtful
+    return f"{plain_line(note)} | {UNSURE}" if is_doubtful else plain_line(note)
 
 
 def _framed(tag: str, lines: list[str]) -> str:

@@ -81,6 +81,8 @@ class Extraction:
     """Amounts of what the user's rules follow."""
     unsupported: tuple[int, ...] = ()
     """Notes that the main model kept, and that the messages do not say: they become doubtful."""
+    unsettled: tuple[int, ...] = ()
+    """Notes that a change in it may have made untrue: they become doubtful."""
     by_rule: bool = False
     """True if no model's answer is in it."""
     is_title_by_rule: bool = False

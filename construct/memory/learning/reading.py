@@ -73,6 +73,8 @@ class Reading:
     """Their stored values of the last days."""
     replaceable: frozenset[int] = frozenset()
     """The known notes that this conversation's lines may replace."""
+    doubtful: frozenset[int] = frozenset()
+    """The known notes that a later change may have made untrue."""
     kept: Sequence[KeptNote] = ()
     """Notes that the main model kept of these messages: they are checked too."""
 
