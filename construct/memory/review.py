@@ -105,6 +105,8 @@ def _question(question: OpenQuestion) -> Waiting:
 def _why(question: OpenQuestion) -> str:
     source = one_line(question.source or "")
     match question.kind:
+        case WaitingKind.DOUBTFUL if question.changed:
+            return f"{_DOUBTFUL[:-1]}: “{one_line(question.changed)}”"
         case WaitingKind.DOUBTFUL:
             return _DOUBTFUL
         case WaitingKind.STAND_IN if question.content is None:

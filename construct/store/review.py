@@ -28,6 +28,12 @@ _ASKABLE = f"""
 A lost line has a day, other stand-ins have none. A new stand-in is asked about once.
 Requests to forget are read by questions.py.
 """
+_CHANGED = """SELECT group_concat(content, ' / ') FROM (
+    SELECT content FROM observations AS newer WHERE newer.cycle_id = q.cycle_id AND newer.id IN (
+        SELECT observation_id FROM observation_borrowed WHERE lender_id = o.id
+        UNION SELECT observation_id FROM observation_replaced
+        WHERE observation_replaced.cycle_id = q.cycle_id) ORDER BY newer.id LIMIT 3)"""
+"""SQL: what a cycle learned that made a note (o) doubtful."""
 _ASKABLE_REQUESTS = """FROM questions AS q WHERE kind = 'forget' AND withheld_at IS NOT NULL
     AND answered_at IS NULL
     AND EXISTS (SELECT 1 FROM question_items WHERE question_id = q.id AND NOT along)"""
@@ -47,12 +53,15 @@ class OpenQuestion(NamedTuple):
     """The note it is about, if there is one."""
     content: str | None
     """The words of that note."""
+    changed: str | None
+    """What made a note doubtful: the words of newer ones, if they are still stored."""
 
 
 def open_questions(db: sqlite3.Connection) -> list[OpenQuestion]:
     """Return the questions that can be asked now, oldest first, without requests to forget."""
     rows = db.execute(
-        f"""SELECT q.id, kind, text, q.noted_on, source, q.created_at, o.id, o.content
+        f"""SELECT q.id, kind, text, q.noted_on, source, q.created_at, o.id, o.content,
+                iif(kind = 'doubtful', ({_CHANGED}), NULL)
             {_ASKABLE} ORDER BY q.id"""
     )
     return [OpenQuestion(*row) for row in rows]

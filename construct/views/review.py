@@ -48,7 +48,7 @@ _TITLES = {
 _WORDS = {
     (WaitingKind.FORGET, Answer.FORGET): "forget for good",
     (WaitingKind.FORGET, Answer.KEEP): "keep after all",
-    (WaitingKind.FORGET, Answer.WITHHOLD): "leave withheld",
+    (WaitingKind.FORGET, Answer.WITHHOLD): "leave it withheld",
     (WaitingKind.OUTCOME, Answer.KEEP): "it happened",
     (WaitingKind.OUTCOME, Answer.EDIT): "say how",
     (WaitingKind.OUTCOME, Answer.UNTRUE): "it did not",
@@ -124,7 +124,8 @@ def list_view(waiting: Sequence[Waiting]) -> RenderableType:
         return NOTHING_WAITS
     lines: list[RenderableType] = []
     for one in waiting:
-        lines.append(Text(f"{_TITLES[one.kind]}: {one_line(one.text)}"))
+        title = _TITLES[one.kind]
+        lines.append(Text(f"{title}{'' if title.endswith('?') else ':'} {one_line(one.text)}"))
         lines.append(Padding(Text(one.why, style="dim"), (0, 0, 0, 2)))
     return Group(*lines)
 

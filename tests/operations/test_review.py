@@ -16,7 +16,7 @@ from construct.operations.review import Item
 from construct.store import questions, reminders
 from construct.store.agenda import dated_notes
 from construct.store.database import transaction
-from construct.store.flags import flagged, set_flag
+from construct.store.flags import flagged
 from construct.store.invariants import violations
 from construct.store.observations import observation, unsuperseded
 from construct.store.review import count_waiting
@@ -39,11 +39,11 @@ def doubtful(life: Life) -> None:
     """Let a note be doubtful: a later change may have made it untrue."""
     here = life.talk()
     note = life.learn(here, "User takes tram 28 to work")
-    life.learn(here, "User lives in Porto now")
-    with transaction(life.db):
-        cycle = int(life.db.execute("SELECT max(id) FROM cycles").fetchone()[0])
-        set_flag(life.db, note.id, Flag.DOUBTFUL, cycle)
-        questions.add_doubtful(life.db, cycle, note.id, life.tick())
+    said = life.exchange(here, "I live in Porto now.")
+    change = replace(stated("User lives in Porto now", [said.id]),
+                     borrowed=(note.id,), unsettles=(note.id,))  # fmt: skip
+    life.observe(here, change)
+    life.compact(here)
 
 
 def stand_in(life: Life) -> None:
@@ -249,6 +249,12 @@ def test_later_leaves_it(life: Life, make: Callable[[Life], None]) -> None:
     review.answer(ctx(life), only(life), Answer.LATER)
     assert state(life) == before
     assert review.next_request(ctx(life)) is None
+
+
+def test_a_doubtful_note_says_what_changed(life: Life) -> None:
+    """The words of the newer note."""
+    doubtful(life)
+    assert only(life).waiting.why.endswith("may have made this untrue: “User lives in Porto now”")
 
 
 def test_all_kinds_come_in_the_order_of_the_contract(life: Life) -> None:
