@@ -137,6 +137,7 @@ class Answer(StrEnum):
     """What the user can answer in a review."""
 
     KEEP = "keep"
+    KEEP_ALL = "keep all"
     EDIT = "edit"
     PIN = "pin"
     UNTRUE = "no longer true"

@@ -43,7 +43,7 @@ def review_command(context: typer.Context, as_json: Json = False) -> None:
         if not _go_through(ctx, of_learned=False):
             return
         learned = operations.learned(ctx)
-        if learned and _line(f"{views.learned_question(len(learned))} [y/N]") in {"y", "yes"}:
+        if learned and _yes(views.learned_question(len(learned))):
             _go_through(ctx, of_learned=True)
 
 
@@ -116,26 +116,31 @@ def _carry_out(ctx: "Context", item: "Item", answer: Answer) -> bool:
     text = ""
     if answer == Answer.EDIT and not (text := _text(views.IN_YOUR_WORDS)):
         return False
-    if answer == Answer.FORGET and not _confirms(ctx, item):
+    if not _confirms(ctx, item, answer):
         return False
     note = operations.answer(ctx, item, answer, text)
     show(views.done_view(item.waiting, answer, note, ctx.clock.today()))
     return True
 
 
-def _confirms(ctx: "Context", item: "Item") -> bool:
-    """Show what forgetting would delete, and ask whether the user means it."""
-    from construct.operations.review import forget_plan
+def _confirms(ctx: "Context", item: "Item", answer: Answer) -> bool:
+    """Ask whether the user means an answer that goes further than this one thing."""
+    from construct.operations.review import count_like, forget_plan
     from construct.views import forgetting as forgetting_views
-    from construct.views.review import FORGET_FOR_GOOD
+    from construct.views.review import FORGET_FOR_GOOD, keep_all_question
 
-    plan = forget_plan(ctx, item)
-    if plan is None and item.request is None:
+    if answer == Answer.KEEP_ALL:
+        return _yes(keep_all_question(count_like(ctx, item)))
+    if answer != Answer.FORGET:
         return True
-    question = FORGET_FOR_GOOD
+    plan = forget_plan(ctx, item)
     if plan is not None:
         show(forgetting_views.forget_plan_view(plan, ctx.clock.today()))
-        question = forgetting_views.forget_question(plan)
+        return _yes(forgetting_views.forget_question(plan))
+    return item.request is None or _yes(FORGET_FOR_GOOD)
+
+
+def _yes(question: str) -> bool:
     return _line(f"{question} [y/N]") in {"y", "yes"}
 
 

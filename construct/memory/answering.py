@@ -65,6 +65,20 @@ def keep_all_listed(db: sqlite3.Connection, facts: Sequence[ListedFact], clock: 
     return made
 
 
+def keep_all(db: sqlite3.Connection, waiting: Waiting, clock: Clock) -> None:
+    """Keep all that waits of a kind, by one edit: new notes, or facts of memory lists."""
+    asked = [question for question in open_questions(db) if question.kind == waiting.kind]
+    if waiting.kind == WaitingKind.LIST:
+        facts = [ListedFact(q.id, q.text or "", q.noted_on) for q in asked]
+        keep_all_listed(db, facts, clock)
+        return
+    with transaction(db):
+        now = to_text(clock.now())
+        cycle_id = cycles.insert_edit(db, None, now)
+        for note in observations(db, [q.observation_id for q in asked if q.observation_id]):
+            _accept(db, note, cycle_id, now)
+
+
 def edit(db: sqlite3.Connection, waiting: Waiting, text: str, clock: Clock) -> Observation:
     """Put the user's own words in the place of what waits. Raises UsageError for no words."""
     if waiting.observation_id is not None:
@@ -143,14 +157,18 @@ def _keep_note(db: sqlite3.Connection, waiting: Waiting, observation_id: int, cl
     with transaction(db):
         now = to_text(clock.now())
         note = corrections.in_force(db, observation_id)
-        is_new = observation_id in unaccepted(db)
         cycle_id = cycles.insert_edit(db, note.conversation_id, now)
         end_flag(db, observation_id, Flag.DOUBTFUL, cycle_id)
-        questions.answer(db, waiting.id, Answer.KEEP, now, cycle_id)
-        questions.answer_about(db, observation_id, Answer.KEEP, now, cycle_id)
-        if is_new and note.committed_at is not None:
-            replace_when_accepted(db, observation_id, observation_id, cycle_id, now)
-            take_in_anew(db, observation_id)
+        _accept(db, note, cycle_id, now)
+
+
+def _accept(db: sqlite3.Connection, note: Observation, cycle_id: int, now: str) -> None:
+    """Record that a note is kept; a new one counts everywhere from now on."""
+    is_new = note.id in unaccepted(db)
+    questions.answer_about(db, note.id, Answer.KEEP, now, cycle_id)
+    if is_new and note.committed_at is not None:
+        replace_when_accepted(db, note.id, note.id, cycle_id, now)
+        take_in_anew(db, note.id)
 
 
 def _keep_text(db: sqlite3.Connection, waiting: Waiting, clock: Clock) -> Observation | None:
@@ -178,6 +196,7 @@ def _keep_text(db: sqlite3.Connection, waiting: Waiting, clock: Clock) -> Observ
 
 CARRY_OUT: dict[Answer, Callable[[sqlite3.Connection, Waiting, Clock], Observation | None]] = {
     Answer.KEEP: keep,
+    Answer.KEEP_ALL: keep_all,
     Answer.PIN: pin,
     Answer.UNTRUE: no_longer_true,
     Answer.WITHHOLD: withhold,

@@ -53,6 +53,8 @@ class Waiting:
                 return Answer.FORGET, Answer.KEEP, Answer.WITHHOLD, Answer.LATER
             case WaitingKind.REMINDER:
                 return Answer.KEEP, Answer.LATER
+            case WaitingKind.LIST | WaitingKind.NEW:
+                return *_ABOUT_A_NOTE, Answer.KEEP_ALL
         return _ABOUT_A_NOTE
 
 

@@ -118,6 +118,11 @@ def forget_plan(ctx: Context, item: Item) -> ForgetPlan | None:
     return forgetting.plan_forget(ctx, (ItemKind.OBSERVATION, note_id), words=False)
 
 
+def count_like(ctx: Context, item: Item) -> int:
+    """Return how many of the same kind wait."""
+    return sum(one.kind == item.waiting.kind for one in waiting(ctx))
+
+
 def _forget(ctx: Context, item: Item) -> None:
     one = item.waiting
     if item.request is not None:

@@ -21,6 +21,7 @@ from construct.vocabulary import Answer, Role, WaitingKind
 
 KEYS = {
     "k": Answer.KEEP,
+    "a": Answer.KEEP_ALL,
     "e": Answer.EDIT,
     "p": Answer.PIN,
     "n": Answer.UNTRUE,
@@ -60,6 +61,7 @@ _WORDS = {
 }
 _DONE = {
     Answer.KEEP: "Kept.",
+    Answer.KEEP_ALL: "Kept.",
     Answer.PIN: "Pinned.",
     Answer.UNTRUE: "Noted: it is true no longer.",
     Answer.WITHHOLD: "It stays withheld. To delete it, forget it by its ID, with --words.",
@@ -158,6 +160,11 @@ def evening_line(evening: Evening) -> str:
 def waiting_words(count: int) -> str:
     """Return "2 questions wait for you"."""
     return f"{counted(count, 'question')} {'waits' if count == 1 else 'wait'} for you"
+
+
+def keep_all_question(count: int) -> str:
+    """Return the question whether to keep all of a kind."""
+    return f"Keep all {count}?"
 
 
 def learned_question(count: int) -> str:

@@ -108,6 +108,19 @@ def test_what_it_replaces_stays_until_then(life: Life) -> None:
     assert sound(life) == []
 
 
+def test_all_new_notes_are_kept_by_one_edit(life: Life) -> None:
+    """One undo asks about all of them again."""
+    here = life.talk()
+    old = life.learn(here, "User lives in Lisbon")
+    learn_new(life, here, "User lives in Porto now", (old.id,))
+    learn_new(life, here, "User sings alto")
+    decide(life, Answer.KEEP_ALL)
+    assert (count_waiting(life.db), life.read(old).state) == (0, "superseded")
+    undo(life.db, life.clock)
+    assert (count_waiting(life.db), life.read(old).state) == (2, "active")
+    assert sound(life) == []
+
+
 @pytest.mark.parametrize("answer", [Answer.UNTRUE, Answer.FORGET])
 def test_what_is_not_accepted_never_counts(life: Life, answer: Answer) -> None:
     """Neither in its own conversation, nor elsewhere; the old note stays."""

@@ -83,14 +83,19 @@ async def _carry_out(chat: Chat, out: Output, item: Item, answer: Answer) -> boo
         chat.refuse_in_private()
     if answer == Answer.EDIT and not (text := await out.answer_to(views.IN_YOUR_WORDS)).strip():
         return False
-    if answer == Answer.FORGET and not await _confirms(chat, out, item):
+    if not await _confirms(chat, out, item, answer):
         return False
     await _answer(chat, out, item, answer, text)
     return True
 
 
-async def _confirms(chat: Chat, out: Output, item: Item) -> bool:
-    """Show what forgetting would delete, and ask whether the user means it."""
+async def _confirms(chat: Chat, out: Output, item: Item, answer: Answer) -> bool:
+    """Ask whether the user means an answer that goes further than this one thing."""
+    if answer == Answer.KEEP_ALL:
+        count = await chat.run(operations.count_like, item)
+        return await out.ask(views.keep_all_question(count))
+    if answer != Answer.FORGET:
+        return True
     plan = await chat.run(operations.forget_plan, item)
     if plan is not None:
         out.show(forgetting_views.forget_plan_view(plan, chat.clock.today()))

@@ -46,6 +46,8 @@ class Answering(Pressing):
         ("klq", "", ["Sings alto"], ["Owns a tandem", "Is allergic to figs"]),
         ("nfen", "Figs?", ["Figs?"], []),
         ("e kq", "", ["Sings alto"], ["Owns a tandem", "Is allergic to figs"]),
+        ("kayn", "", ["Sings alto", "Owns a tandem", "Is allergic to figs"], []),
+        ("kanq", "", ["Sings alto"], ["Owns a tandem", "Is allergic to figs"]),
         ("kkkynq", "", ["Sings alto", "Owns a tandem", "Is allergic to figs"], []),
     ],
 )
@@ -56,7 +58,7 @@ async def test_a_key_answers(
     async with talking(waiting, Answering(keys.replace("e k", "ek"), words)) as dialogue:
         await dialogue.run_line("/review")
         assert not dialogue.failed
-    learned = [] if "yn" in keys else ["Ana lives in Porto"]
+    learned = [] if "kyn" in keys else ["Ana lives in Porto"]
     assert [row[0] for row in stored(waiting, NOTES)] == [*learned, *notes]
     assert [row[0] for row in stored(waiting, OPEN)] == left
 
@@ -73,7 +75,9 @@ async def test_leaving_says_what_waits(waiting: Settings) -> None:
     """In one line; it asks nothing."""
     async with seated(waiting) as seat:
         seat.type("/review\r")
-        await seat.see("k keep · e edit · p pin · n not true · f forget · l later · q leave")
+        await seat.see(
+            "k keep · a keep all · e edit · p pin · n not true · f forget · l later · q leave"
+        )
         seat.type("k")
         await seat.see("Owns a tandem")
         seat.type("q")
