@@ -9,7 +9,7 @@ from construct.store.records import Observation
 from construct.store.reminders import FailedReminder
 from construct.store.review import OpenQuestion
 from construct.text import one_line
-from construct.vocabulary import AgendaState, Answer, Stance, WaitingKind
+from construct.vocabulary import AgendaState, Answer, Origin, Stance, WaitingKind
 
 _ABOUT_A_NOTE = (
     Answer.KEEP,
@@ -23,6 +23,7 @@ _ORDER = {kind: place for place, kind in enumerate(WaitingKind)}
 _LOST = "This line was refused, and no words of yours say it."
 _IN_PLACE_OF = "Your own words are kept in place of a line that was refused: “{}”"
 _DOUBTFUL = "Something that changed since may have made this untrue."
+_KEPT_BY_MODEL = "The model kept this, and your words do not plainly say it."
 _NEW = "This is new. Other conversations get it once you keep it."
 _LEARNED = "Learned since your last review."
 
@@ -78,7 +79,8 @@ def waiting_list(rows: Rows) -> list[Waiting]:
 def learned_list(notes: Iterable[Observation]) -> list[Waiting]:
     """Return notes that the user may go through after what waits."""
     return [
-        Waiting(WaitingKind.LEARNED, o.id, o.content, _LEARNED, o.created_at, o.id) for o in notes
+        Waiting(WaitingKind.LEARNED, o.id, one_line(o.content), _LEARNED, o.created_at, o.id)
+        for o in notes
     ]
 
 
@@ -109,6 +111,8 @@ def _why(question: OpenQuestion) -> str:
     match question.kind:
         case WaitingKind.DOUBTFUL if question.changed:
             return f"{_DOUBTFUL[:-1]}: “{one_line(question.changed)}”"
+        case WaitingKind.DOUBTFUL if question.origin == Origin.ASSISTANT:
+            return _KEPT_BY_MODEL
         case WaitingKind.DOUBTFUL:
             return _DOUBTFUL
         case WaitingKind.STAND_IN if question.content is None:
@@ -132,12 +136,22 @@ def _plans(items: Iterable[AgendaItem]) -> Iterable[Waiting]:
         if item.state is AgendaState.OUTCOME_UNKNOWN:
             why = f"It was planned for {item.when}. How it came out is not known."
             yield Waiting(
-                WaitingKind.OUTCOME, note.id, note.content, why, item.days.last.isoformat(), note.id
+                WaitingKind.OUTCOME,
+                note.id,
+                one_line(note.content),
+                why,
+                item.days.last.isoformat(),
+                note.id,
             )
         elif note.stance == Stance.QUOTED:
             why = f"Only a text says this, for {item.when}. Keep it, and it is a plan of yours."
             yield Waiting(
-                WaitingKind.TEXT, note.id, note.content, why, note.created_at or "", note.id
+                WaitingKind.TEXT,
+                note.id,
+                one_line(note.content),
+                why,
+                note.created_at or "",
+                note.id,
             )
 
 
@@ -146,7 +160,7 @@ def _reminder(failed: FailedReminder) -> Waiting:
     return Waiting(
         WaitingKind.REMINDER,
         failed.observation_id,
-        failed.text,
+        one_line(failed.text),
         why,
         failed.due,
         failed.observation_id,

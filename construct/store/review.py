@@ -53,6 +53,8 @@ class OpenQuestion(NamedTuple):
     """The note it is about, if there is one."""
     content: str | None
     """The words of that note."""
+    origin: str | None
+    """Who wrote that note."""
     changed: str | None
     """What made a note doubtful: the words of newer ones, if they are still stored."""
 
@@ -60,7 +62,7 @@ class OpenQuestion(NamedTuple):
 def open_questions(db: sqlite3.Connection) -> list[OpenQuestion]:
     """Return the questions that can be asked now, oldest first, without requests to forget."""
     rows = db.execute(
-        f"""SELECT q.id, kind, text, q.noted_on, source, q.created_at, o.id, o.content,
+        f"""SELECT q.id, kind, text, q.noted_on, source, q.created_at, o.id, o.content, o.origin,
                 iif(kind = 'doubtful', ({_CHANGED}), NULL)
             {_ASKABLE} ORDER BY q.id"""
     )

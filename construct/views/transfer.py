@@ -78,8 +78,8 @@ def imported_notes(imported: Imported, plan: ObservePlan | None) -> Iterator[str
     if imported.waiting:
         wait = "waits" if imported.waiting == 1 else "wait"
         yield (
-            f"{counted(imported.waiting, 'fact')} of memory lists {wait} for your decision."
-            " The same import with --accept takes them all as notes."
+            f"{counted(imported.waiting, 'fact')} of memory lists {wait} for your decision:"
+            f" {in_shell('review')}. The same import with --accept takes them all as notes."
         )
     if report.warning:
         yield report.warning

@@ -8,6 +8,7 @@ from construct.store.sql import insert
 from tests.memory.builders import Life
 from tests.memory.cycles.scripted import observes_only
 from tests.support.fake_api import FakeApi
+from tests.support.fake_types import last_user_text
 from tests.support.fake_worker import observer_answer
 from tests.support.program import Program
 
@@ -95,6 +96,13 @@ def test_new_notes_are_asked_about(program: Program, api: FakeApi) -> None:
     (waiting,) = program.json("review", "--json")
     assert (waiting["kind"], waiting["text"]) == ("new", "User lives in Porto")
     assert program.json("status")["waiting"] == 1
+    program.run("ask", "--no-wait", "--new", "I live in Porto.")
+    program.run("compact")  # its observer does not know the note either
+    assert "<known>" not in last_user_text(api.of("observer")[-1].body)
+    assert len(program.json("review", "--json")) == 2
+    program.run(
+        "memory", "forget", str(program.json("review", "--json")[1]["observation"]), "--yes"
+    )
     program.run("memory", "edit", str(waiting["observation"]), "User lives in Porto, by the river")
     assert "by the river" in asked_elsewhere()
     assert program.json("review", "--json") == []

@@ -16,7 +16,7 @@ from construct.operations.review import Item
 from construct.store import questions, reminders
 from construct.store.agenda import dated_notes
 from construct.store.database import transaction
-from construct.store.flags import flagged
+from construct.store.flags import flagged, set_flag
 from construct.store.invariants import violations
 from construct.store.observations import observation, unsuperseded
 from construct.store.review import count_waiting
@@ -255,6 +255,17 @@ def test_a_doubtful_note_says_what_changed(life: Life) -> None:
     """The words of the newer note."""
     doubtful(life)
     assert only(life).waiting.why.endswith("may have made this untrue: “User lives in Porto now”")
+
+
+def test_what_the_model_kept_on_its_own_is_said_to_be_that(life: Life) -> None:
+    """It is doubtful although nothing has changed."""
+    life.learn(life.talk(), "User lives in Porto")
+    note = life.learn(life.talk(), "User likes figs")
+    with transaction(life.db):
+        life.db.execute("UPDATE observations SET origin = 'assistant' WHERE id = ?", (note.id,))
+        set_flag(life.db, note.id, Flag.DOUBTFUL, note.cycle_id)
+        questions.add_doubtful(life.db, note.cycle_id, note.id, life.tick())
+    assert only(life).waiting.why.startswith("The model kept this")
 
 
 def test_all_kinds_come_in_the_order_of_the_contract(life: Life) -> None:

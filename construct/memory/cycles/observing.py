@@ -28,7 +28,7 @@ from construct.memory.learning.reading import Current, KeptNote, Pictures, Readi
 from construct.memory.learning.reflection_checks import Said
 from construct.memory.learning.unsettling import LifeChange, changes_in, doubtful_after
 from construct.memory.shown.files import as_read, stored_file, with_material
-from construct.memory.shown.forks import reach, replaceable
+from construct.memory.shown.forks import hidden_from, reach, replaceable
 from construct.memory.shown.transcript import batches
 from construct.store import cycles
 from construct.store import observations as stored_observations
@@ -145,7 +145,9 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
         batch = batches(messages, batch_tokens(self.model))[0]
         known = []
         if self.model is not None:
-            known = known_notes(db, batch, self._wanted(db, self.model))
+            hidden = hidden_from(db, self.home)
+            found = known_notes(db, batch, self._wanted(db, self.model))
+            known = [o for o in found if o.id not in hidden]
         to_forget = messages_to_forget(db)
         newest = newest_messages(db, self.home, 2, batch[0].id - 1)
         before = [m for m in newest if m.id not in to_forget]
@@ -212,7 +214,8 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
         batch = cycle.batch
         if found.observations and not found.by_rule:
             known = stored_observations.unsuperseded(db, reach(db, self.config.scope, self.home))
-            found = without_known(found, known)
+            hidden = hidden_from(db, self.home)
+            found = without_known(found, (o for o in known if o.id not in hidden))
         stored = store_extraction(db, cycle.id, found, batch.messages, batch.based_on, now)
         if self.config.learn == LearnSetting.ASK:
             ask_about_new(db, cycle.id, now)
