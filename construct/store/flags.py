@@ -1,12 +1,14 @@
 """Queries for what a cycle has marked observations as: shelved, or doubtful.
 
 A flag counts while the cycle that set it is not undone, and no other has ended it. One
-that an observer's cycle set counts from when its observations are committed.
+that an observer's cycle set counts from when its observations are committed and, where
+the user is asked about new ones, accepted.
 """
 
 import sqlite3
 from typing import NamedTuple
 
+from construct.store.acceptance import UNACCEPTED
 from construct.store.records import NOT_REVERTED_SQL
 from construct.store.sql import column
 from construct.vocabulary import Flag, Way
@@ -14,7 +16,7 @@ from construct.vocabulary import Flag, Way
 IN_FORCE = f"""set_by IN {NOT_REVERTED_SQL}
     AND (ended_by IS NULL OR ended_by NOT IN {NOT_REVERTED_SQL})
     AND set_by NOT IN (SELECT cycle_id FROM observations
-        WHERE committed_at IS NULL AND superseded_at IS NULL)"""
+        WHERE superseded_at IS NULL AND (committed_at IS NULL OR id IN {UNACCEPTED}))"""
 """SQL condition on `observation_flags`: the flag counts now."""
 
 

@@ -11,11 +11,12 @@ from construct.operations.doors import Access
 from construct.store.acceptance import ask_about_new
 from construct.store.agenda import dated_notes
 from construct.store.database import transaction
+from construct.store.flags import flagged
 from construct.store.invariants import violations
 from construct.store.records import Observation
 from construct.store.reminders import reminding_notes
 from construct.store.review import count_waiting
-from construct.vocabulary import Answer
+from construct.vocabulary import Answer, Flag
 from tests.memory.builders import FRAME, Life, stated
 from tests.support.context import context
 
@@ -106,6 +107,21 @@ def test_what_it_replaces_stays_until_then(life: Life) -> None:
     decide(life, Answer.EDIT, "User lives in Porto since May")
     assert (life.read(old).state, life.read(new).state) == ("superseded", "superseded")
     assert sound(life) == []
+
+
+def test_what_it_unsettles_is_doubtful_only_then(life: Life) -> None:
+    """Its own replacing waits, and so does the doubt."""
+    here = life.talk()
+    tram = life.learn(here, "User takes tram 28 to work")
+    said = life.exchange(here, "I live in Porto now.")
+    line = replace(stated("User lives in Porto now", [said.id]), unsettles=(tram.id,))
+    (found,) = life.observe(here, line)
+    with transaction(life.db):
+        ask_about_new(life.db, found.cycle_id, life.tick())
+    life.compact(here)
+    assert flagged(life.db, Flag.DOUBTFUL) == frozenset()
+    decide(life, Answer.KEEP)
+    assert flagged(life.db, Flag.DOUBTFUL) == {tram.id}
 
 
 def test_all_new_notes_are_kept_by_one_edit(life: Life) -> None:
