@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from construct.cli.options import Json, environment, examples
-from construct.cli.streams import complain, print_json, say, show
+from construct.cli.streams import answer_to, complain, print_json, say, show
 from construct.errors import ConstructError
 from construct.vocabulary import Answer, WaitingKind
 
@@ -94,6 +94,7 @@ def _ask(ctx: "Context", item: "Item") -> bool:
     from construct.views import review as views
 
     waiting = item.waiting
+    say()
     show(views.item_view(item, ctx.clock))
     while (key := _line(f"{views.answers_line(waiting)}:")) not in {"", views.LEAVE}:
         answer = views.KEYS.get(key)
@@ -114,7 +115,7 @@ def _carry_out(ctx: "Context", item: "Item", answer: Answer) -> bool:
     from construct.views import review as views
 
     text = ""
-    if answer == Answer.EDIT and not (text := _text(views.IN_YOUR_WORDS)):
+    if answer == Answer.EDIT and not (text := answer_to(views.IN_YOUR_WORDS)):
         return False
     if not _confirms(ctx, item, answer):
         return False
@@ -146,13 +147,4 @@ def _yes(question: str) -> bool:
 
 def _line(question: str) -> str:
     """Ask, and return the answer in lower case; "" at the end of input."""
-    return _text(question).lower()
-
-
-def _text(question: str) -> str:
-    print(f"{question} ", end="", file=sys.stderr, flush=True)
-    try:
-        return input().strip()
-    except EOFError:
-        complain("")
-        return ""
+    return answer_to(question).lower()

@@ -98,6 +98,16 @@ def confirmed(question: str) -> bool:
     return answered_yes(question)
 
 
+def answer_to(question: str) -> str:
+    """Ask on standard error, and return the line that is typed; "" at the end of input."""
+    print(f"{_wrapped(question, sys.stderr)} ", end="", file=sys.stderr, flush=True)
+    try:
+        return input().strip()
+    except EOFError:
+        complain("")
+        return ""
+
+
 def answered_yes(question: str) -> bool:
     """Return whether the user answers y or yes. Raises EOFError without an answer."""
     # `input` would write the question into redirected standard output.
