@@ -145,6 +145,16 @@ def test_no_two_files_import_each_other() -> None:
     assert pairs == set()
 
 
+def test_one_module_hands_out_the_sqlite_driver() -> None:
+    """No module but `store/driver.py` imports one, so that each knows encrypted files."""
+    assert {
+        module_of(path)
+        for path in FILES
+        for name, _ in imports(path)
+        if name.split(".")[0] in {"sqlite3", "sqlcipher3", "apsw", "pysqlite3"}
+    } == {"construct.store.driver"}
+
+
 def room_of(module: str) -> int:
     """Return how high a module of the memory stands; its front is the highest."""
     parts = module.split(".")

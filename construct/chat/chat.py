@@ -4,7 +4,6 @@ It knows nothing of the screen.
 """
 
 import asyncio
-import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -41,6 +40,7 @@ from construct.store.conversations import (
     get_conversation,
 )
 from construct.store.database import patience, transaction
+from construct.store.driver import Connection
 from construct.store.in_thread import Store
 from construct.store.review import newest_note
 from construct.talk.companion import Companion
@@ -147,8 +147,8 @@ class Chat:
 
     def _in_context(
         self, operation: Callable[Concatenate[Context, P], R], *args: P.args, **kwargs: P.kwargs
-    ) -> Callable[[sqlite3.Connection], R]:
-        def run(db: sqlite3.Connection) -> R:
+    ) -> Callable[[Connection], R]:
+        def run(db: Connection) -> R:
             companion = self.companion
             context = Context(
                 db,
@@ -302,7 +302,7 @@ class Chat:
         """
         return await self.store.call(self._take_reminders, seconds_since_key)
 
-    def _take_reminders(self, db: sqlite3.Connection, seconds_since_key: float) -> list[Reminder]:
+    def _take_reminders(self, db: Connection, seconds_since_key: float) -> list[Reminder]:
         if self._session_id is None:
             return []
         with patience(db, _SESSION_PATIENCE_SECONDS):
@@ -366,20 +366,20 @@ class Chat:
                 if self.conversation_id is not None:
                     self.background.add(Job(self.conversation_id))
 
-    def _open_session(self, db: sqlite3.Connection) -> None:
+    def _open_session(self, db: Connection) -> None:
         with transaction(db):
             cycles.abandon_orphaned(db, to_text(self.clock.now()))
             self._session_id = cycles.open_session(db, self.conversation_id)
             self._newest_before = newest_note(db)
 
-    def _close_session(self, db: sqlite3.Connection) -> None:
+    def _close_session(self, db: Connection) -> None:
         """Close the session, even if `start` was cancelled while it was being opened."""
         if self._session_id is not None:
             with patience(db, _SESSION_PATIENCE_SECONDS):
                 cycles.close_session(db, self._session_id)
             self._session_id = None
 
-    def _beat_once(self, db: sqlite3.Connection) -> bool:
+    def _beat_once(self, db: Connection) -> bool:
         """Record that the chat is alive. Return whether another has this conversation open."""
         here, session = self.conversation_id, self._session_id
         if session is None:
@@ -388,7 +388,7 @@ class Chat:
             cycles.renew_session(db, session, here)
         return here is not None and cycles.is_open_elsewhere(db, here, session)
 
-    def _create(self, db: sqlite3.Connection) -> int:
+    def _create(self, db: Connection) -> int:
         with transaction(db):
             new = create_conversation(db, to_text(self.clock.now()))
             enter_conversation(db, new)

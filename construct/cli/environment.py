@@ -1,7 +1,6 @@
 """What every command starts from: the settings, the database and the log."""
 
 import os
-import sqlite3
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -24,6 +23,7 @@ from construct.store.conversations import (
     is_empty,
 )
 from construct.store.database import make_folder, open_database, open_without_creating, transaction
+from construct.store.driver import Connection, errors
 from construct.store.faults import explain
 from construct.text import shorten
 from construct.user_rules import RulesFile
@@ -64,8 +64,8 @@ class Environment:
 
     @contextmanager
     def database(
-        self, open_function: Callable[[Path, RulesFile | None], sqlite3.Connection] = open_database
-    ) -> Iterator[sqlite3.Connection]:
+        self, open_function: Callable[[Path, RulesFile | None], Connection] = open_database
+    ) -> Iterator[Connection]:
         """Open the database and clean up after processes that were stopped.
 
         Raises ConstructError if the database cannot be used, or fails during the block.
@@ -77,11 +77,11 @@ class Environment:
                         cycles.abandon_orphaned(db, to_text(self.settings.clock.now()))
                 purge.finish_erasure(db, _PURGE_SECONDS)
                 yield db
-            except sqlite3.Error as error:
+            except errors() as error:
                 raise explain(error, self.settings.db) from error
 
     @contextmanager
-    def database_to_read(self) -> Iterator[sqlite3.Connection]:
+    def database_to_read(self) -> Iterator[Connection]:
         """Open the database for reading. Without a file it is empty; none is made."""
         with self.database(open_without_creating) as db:
             yield db
@@ -103,7 +103,7 @@ class Environment:
         with self.database_to_read() as db:
             yield self._context(db)
 
-    def _context(self, db: sqlite3.Connection) -> "Context":
+    def _context(self, db: Connection) -> "Context":
         from construct.memory.config import memory_config_for
         from construct.operations.context import Context
 

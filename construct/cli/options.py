@@ -1,7 +1,6 @@
 """Options that several commands share, and their shell completion."""
 
 import re
-import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +15,7 @@ from construct.program import in_shell, program_name
 from construct.setting_values import model_name
 from construct.store.conversations import list_conversations
 from construct.store.database import open_database
+from construct.store.driver import Connection, errors
 from construct.store.observations import unsuperseded
 from construct.text import shorten
 
@@ -50,7 +50,7 @@ def _model(name: str | None) -> str | None:
 def conversation_ids(context: typer.Context, incomplete: str) -> Completions:
     """Return the conversations whose id starts with `incomplete`, latest first."""
 
-    def find(db: sqlite3.Connection) -> Completions:
+    def find(db: Connection) -> Completions:
         return [(str(c.conversation.id), c.name) for c in list_conversations(db)]
 
     return _completions(context, incomplete, find)
@@ -59,14 +59,14 @@ def conversation_ids(context: typer.Context, incomplete: str) -> Completions:
 def observation_ids(context: typer.Context, incomplete: str) -> Completions:
     """Return the observations whose id starts with `incomplete`, newest first."""
 
-    def find(db: sqlite3.Connection) -> Completions:
+    def find(db: Connection) -> Completions:
         return [(str(o.id), o.content) for o in reversed(unsuperseded(db))]
 
     return _completions(context, incomplete, find)
 
 
 def _completions(
-    context: typer.Context, incomplete: str, find: Callable[[sqlite3.Connection], Completions]
+    context: typer.Context, incomplete: str, find: Callable[[Connection], Completions]
 ) -> Completions:
     db_option = context.find_root().params.get("db")
     try:
@@ -75,7 +75,7 @@ def _completions(
             return []
         with closing(open_database(path)) as db:
             matches = [(id_, text) for id_, text in find(db) if id_.startswith(incomplete)]
-    except (ConstructError, sqlite3.Error, OSError):
+    except errors(ConstructError, OSError):
         return []
     return [(id_, _harmless(text)) for id_, text in matches[:_MAX_OFFERED]]
 

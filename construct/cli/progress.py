@@ -1,7 +1,6 @@
 """Progress of long work on standard error, and orderly interruption."""
 
 import signal
-import sqlite3
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -12,6 +11,7 @@ from construct.cli.streams import complain
 from construct.errors import StoppedError
 from construct.program import in_shell
 from construct.store import search_index
+from construct.store.driver import Connection
 from construct.views.words import counted
 
 Advance = Callable[[str, int, int], None]
@@ -93,7 +93,7 @@ async def _spin(message: str) -> None:
         await asyncio.get_running_loop().create_future()
 
 
-def complete_index(db: sqlite3.Connection) -> int:
+def complete_index(db: Connection) -> int:
     """Complete the search index after an interrupted import.
 
     Return how many messages it lacked.
@@ -116,7 +116,7 @@ def complete_index(db: sqlite3.Connection) -> int:
     return total
 
 
-def complete_index_briefly(db: sqlite3.Connection) -> None:
+def complete_index_briefly(db: Connection) -> None:
     """Spend at most a second completing the search index, and say what is still missing."""
     search_index.complete(db, seconds=_INDEX_SECONDS)
     if left := search_index.count_missing(db):

@@ -1,7 +1,6 @@
 """Run a command, and turn any error into a plain message and an exit status."""
 
 import os
-import sqlite3
 import sys
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -13,6 +12,7 @@ from construct.cli.streams import complain, discard
 from construct.errors import ConstructError, ExitStatus, StoppedError
 from construct.pipes import waiting_stream
 from construct.program import program_name
+from construct.store.driver import errors
 
 if TYPE_CHECKING:
     from typer import Typer
@@ -76,7 +76,7 @@ def _outcome(arguments: Sequence[str]) -> int:
     except BrokenPipeError:  # nobody reads the output any more
         discard(sys.stdout)
         return ExitStatus.FAILED
-    except sqlite3.Error as error:
+    except errors() as error:
         from construct.store.faults import explain
 
         explained = explain(error, "file")  # which one is not known here

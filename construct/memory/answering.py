@@ -1,6 +1,5 @@
 """Carry out what the user answers in a review. Each edit is one cycle, so undo asks again."""
 
-import sqlite3
 from collections.abc import Callable, Sequence
 from datetime import date
 
@@ -10,6 +9,7 @@ from construct.memory.review import Waiting
 from construct.store import cycles, questions, reminders
 from construct.store.acceptance import take_in_anew, unaccepted
 from construct.store.database import transaction
+from construct.store.driver import Connection
 from construct.store.flags import end_flag
 from construct.store.observations import observation, observations
 from construct.store.questions import ListedFact
@@ -22,7 +22,7 @@ _ANSWERED_BY_NOTE = frozenset({WaitingKind.OUTCOME, WaitingKind.TEXT})
 """Kinds that have no question: what becomes of the note is the answer."""
 
 
-def keep(db: sqlite3.Connection, waiting: Waiting, clock: Clock) -> Observation | None:
+def keep(db: Connection, waiting: Waiting, clock: Clock) -> Observation | None:
     """Keep what waits, and return the note that stays or is made; None if there is none."""
     match waiting.kind:
         case WaitingKind.FORGET:
@@ -48,7 +48,7 @@ def keep(db: sqlite3.Connection, waiting: Waiting, clock: Clock) -> Observation 
     return observation(db, new)
 
 
-def keep_all_listed(db: sqlite3.Connection, facts: Sequence[ListedFact], clock: Clock) -> list[int]:
+def keep_all_listed(db: Connection, facts: Sequence[ListedFact], clock: Clock) -> list[int]:
     """Keep the facts of memory lists by one edit, and return the ids of the notes made."""
     if not facts:
         return []
@@ -65,7 +65,7 @@ def keep_all_listed(db: sqlite3.Connection, facts: Sequence[ListedFact], clock: 
     return made
 
 
-def keep_all(db: sqlite3.Connection, waiting: Waiting, clock: Clock) -> None:
+def keep_all(db: Connection, waiting: Waiting, clock: Clock) -> None:
     """Keep all that waits of a kind, by one edit: new notes, or facts of memory lists."""
     asked = [question for question in open_questions(db) if question.kind == waiting.kind]
     if waiting.kind == WaitingKind.LIST:
@@ -79,7 +79,7 @@ def keep_all(db: sqlite3.Connection, waiting: Waiting, clock: Clock) -> None:
             _accept(db, note, cycle_id, now)
 
 
-def edit(db: sqlite3.Connection, waiting: Waiting, text: str, clock: Clock) -> Observation:
+def edit(db: Connection, waiting: Waiting, text: str, clock: Clock) -> Observation:
     """Put the user's own words in the place of what waits. Raises UsageError for no words."""
     if waiting.observation_id is not None:
         is_new = waiting.observation_id in unaccepted(db)
@@ -99,7 +99,7 @@ def edit(db: sqlite3.Connection, waiting: Waiting, text: str, clock: Clock) -> O
         return made
 
 
-def pin(db: sqlite3.Connection, waiting: Waiting, clock: Clock) -> Observation | None:
+def pin(db: Connection, waiting: Waiting, clock: Clock) -> Observation | None:
     """Keep what waits, except how a plan came out, and pin its note."""
     kept: Observation | None
     if waiting.kind == WaitingKind.OUTCOME:
@@ -109,7 +109,7 @@ def pin(db: sqlite3.Connection, waiting: Waiting, clock: Clock) -> Observation |
     return None if kept is None else corrections.pin(db, kept.id)
 
 
-def no_longer_true(db: sqlite3.Connection, waiting: Waiting, clock: Clock) -> None:
+def no_longer_true(db: Connection, waiting: Waiting, clock: Clock) -> None:
     """Take what waits out of what is believed; a plan did not come about."""
     if waiting.kind == WaitingKind.OUTCOME:
         corrections.settle(db, waiting.id, Settled.CANCELLED, clock)
@@ -124,21 +124,21 @@ def no_longer_true(db: sqlite3.Connection, waiting: Waiting, clock: Clock) -> No
         questions.answer(db, waiting.id, Answer.UNTRUE, now, cycles.insert_edit(db, None, now))
 
 
-def withhold(db: sqlite3.Connection, waiting: Waiting, clock: Clock) -> None:
+def withhold(db: Connection, waiting: Waiting, clock: Clock) -> None:
     """Leave withheld what the user asked to forget."""
     with transaction(db):
         now = to_text(clock.now())
         questions.answer(db, waiting.id, Answer.WITHHOLD, now, cycles.insert_edit(db, None, now))
 
 
-def later(db: sqlite3.Connection, waiting: Waiting, clock: Clock) -> None:
+def later(db: Connection, waiting: Waiting, clock: Clock) -> None:
     """Record that the user has seen what waits: it stays in the review."""
     has_no_question = {WaitingKind.OUTCOME, WaitingKind.TEXT, WaitingKind.REMINDER}
     if waiting.kind not in has_no_question | {WaitingKind.LEARNED}:
         questions.note_asked(db, waiting.id, to_text(clock.now()))
 
 
-def _seen(db: sqlite3.Connection, waiting: Waiting, clock: Clock) -> None:
+def _seen(db: Connection, waiting: Waiting, clock: Clock) -> None:
     """Record that the user has seen a reminder that could not be delivered."""
     for failed in reminders.failed_reminders(db, date.min):
         if failed.observation_id == waiting.id:
@@ -147,12 +147,12 @@ def _seen(db: sqlite3.Connection, waiting: Waiting, clock: Clock) -> None:
 
 
 def _answered(
-    db: sqlite3.Connection, waiting: Waiting, answer: Answer, cycle_id: int, clock: Clock
+    db: Connection, waiting: Waiting, answer: Answer, cycle_id: int, clock: Clock
 ) -> None:
     questions.answer(db, waiting.id, answer, to_text(clock.now()), cycle_id)
 
 
-def _keep_note(db: sqlite3.Connection, waiting: Waiting, observation_id: int, clock: Clock) -> None:
+def _keep_note(db: Connection, waiting: Waiting, observation_id: int, clock: Clock) -> None:
     """Record that a note holds, as an edit; it is doubtful no more."""
     with transaction(db):
         now = to_text(clock.now())
@@ -162,7 +162,7 @@ def _keep_note(db: sqlite3.Connection, waiting: Waiting, observation_id: int, cl
         _accept(db, note, cycle_id, now)
 
 
-def _accept(db: sqlite3.Connection, note: Observation, cycle_id: int, now: str) -> None:
+def _accept(db: Connection, note: Observation, cycle_id: int, now: str) -> None:
     """Record that a note is kept; a new one counts everywhere from now on."""
     is_new = note.id in unaccepted(db)
     questions.answer_about(db, note.id, Answer.KEEP, now, cycle_id)
@@ -171,7 +171,7 @@ def _accept(db: sqlite3.Connection, note: Observation, cycle_id: int, now: str) 
         take_in_anew(db, note.id)
 
 
-def _keep_text(db: sqlite3.Connection, waiting: Waiting, clock: Clock) -> Observation | None:
+def _keep_text(db: Connection, waiting: Waiting, clock: Clock) -> Observation | None:
     """Make a note of a text that is no note yet, and return it.
 
     None if an active note says the same, or if the user's rules forbid it.
@@ -194,7 +194,7 @@ def _keep_text(db: sqlite3.Connection, waiting: Waiting, clock: Clock) -> Observ
         return next(iter(observations(db, [] if made is None else [made])), None)
 
 
-CARRY_OUT: dict[Answer, Callable[[sqlite3.Connection, Waiting, Clock], Observation | None]] = {
+CARRY_OUT: dict[Answer, Callable[[Connection, Waiting, Clock], Observation | None]] = {
     Answer.KEEP: keep,
     Answer.KEEP_ALL: keep_all,
     Answer.PIN: pin,

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sqlite3
 from collections.abc import Sequence
 from datetime import date
 
@@ -26,6 +25,7 @@ from construct.memory.shown.lines import NoteFields, line_tokens
 from construct.program import in_shell
 from construct.store import cycles, note_links, observations, succession
 from construct.store.database import transaction
+from construct.store.driver import Connection
 from construct.store.records import Observation
 from construct.text import one_line, storable
 from construct.vocabulary import Origin, Replacement, Settled, Stance
@@ -41,7 +41,7 @@ _MONTH_ALONE = re.compile(
 _YEAR_ALONE = re.compile(r"(?i)\b(?:in|until|till|by)\s+(20\d\d)\b")
 
 
-def edit(db: sqlite3.Connection, observation_id: int, text: str, clock: Clock) -> int:
+def edit(db: Connection, observation_id: int, text: str, clock: Clock) -> int:
     """Replace an observation with the user's own words. Return the new observation's id.
 
     The new observation has all messages of the old one as sources, and no worker may
@@ -70,7 +70,7 @@ def edit(db: sqlite3.Connection, observation_id: int, text: str, clock: Clock) -
         return _replace(db, old, [new], clock, settled)
 
 
-def settle(db: sqlite3.Connection, observation_id: int, outcome: Settled, clock: Clock) -> int:
+def settle(db: Connection, observation_id: int, outcome: Settled, clock: Clock) -> int:
     """Mark a plan as done or cancelled, all of it if it comes again. Return the new id.
 
     This is an edit by the user. The observation keeps its day and is no longer due.
@@ -82,7 +82,7 @@ def settle(db: sqlite3.Connection, observation_id: int, outcome: Settled, clock:
         return _replace(db, old, [new], clock, cycles.settled_notes(outcome))
 
 
-def take_as_own(db: sqlite3.Connection, observation_id: int, stance: Stance, clock: Clock) -> int:
+def take_as_own(db: Connection, observation_id: int, stance: Stance, clock: Clock) -> int:
     """Let what only a text said be the user's own, with a stance. Return the new id.
 
     This is an edit by the user. Raises ConstructError if the observation is superseded.
@@ -92,7 +92,7 @@ def take_as_own(db: sqlite3.Connection, observation_id: int, stance: Stance, clo
         return _replace(db, old, [old._replace(stance=stance)], clock)
 
 
-def retract(db: sqlite3.Connection, observation_id: int, clock: Clock) -> int:
+def retract(db: Connection, observation_id: int, clock: Clock) -> int:
     """Take an observation out of what is believed: it is true no longer. Return the edit's id.
 
     Nothing replaces it. Raises ConstructError if it is superseded already.
@@ -105,7 +105,7 @@ def retract(db: sqlite3.Connection, observation_id: int, clock: Clock) -> int:
         return cycle_id
 
 
-def skip(db: sqlite3.Connection, observation_id: int, day: date, clock: Clock) -> int:
+def skip(db: Connection, observation_id: int, day: date, clock: Clock) -> int:
     """Settle what comes again for one day only. Return the new observation's id.
 
     This is an edit by the user. Raises ConstructError if the observation is superseded.
@@ -115,9 +115,7 @@ def skip(db: sqlite3.Connection, observation_id: int, day: date, clock: Clock) -
         return _replace(db, old, [_without_day(old, day)], clock)
 
 
-def move(
-    db: sqlite3.Connection, observation_id: int, when: str, time: str | None, clock: Clock
-) -> int:
+def move(db: Connection, observation_id: int, when: str, time: str | None, clock: Clock) -> int:
     """Move a plan, or all of what comes again. Return the new observation's id.
 
     `when` is a day, a month or a year; without a time the observation keeps its own. This
@@ -129,7 +127,7 @@ def move(
 
 
 def move_one_day(
-    db: sqlite3.Connection,
+    db: Connection,
     observation_id: int,
     day: date,
     when: str,
@@ -178,7 +176,7 @@ def _moved_reminder(old: Observation, when: str) -> str | None:
 
 
 def take_over(
-    db: sqlite3.Connection, old: Observation, note: NoteFields, category: str | None, clock: Clock
+    db: Connection, old: Observation, note: NoteFields, category: str | None, clock: Clock
 ) -> int:
     """Put the user's own note in the place of one that says the same. Return its id.
 
@@ -200,7 +198,7 @@ def _with_remark(content: str, remark: str) -> str:
 
 
 def _replace(
-    db: sqlite3.Connection,
+    db: Connection,
     old: Observation,
     changed: Sequence[Observation],
     clock: Clock,
@@ -222,7 +220,7 @@ def _replace(
 
 
 def _insert_edited(
-    db: sqlite3.Connection, old: Observation, changed: Observation, cycle_id: int, now: str
+    db: Connection, old: Observation, changed: Observation, cycle_id: int, now: str
 ) -> int:
     """Store what an edit made of an observation, and return its id."""
     new = changed._replace(
@@ -253,7 +251,7 @@ def lost_terms(old: str, new: str) -> list[str]:
     return list(as_written.values())
 
 
-def pin(db: sqlite3.Connection, observation_id: int, *, off: bool = False) -> Observation:
+def pin(db: Connection, observation_id: int, *, off: bool = False) -> Observation:
     """Pin an observation: no reflector changes it, and it comes first in the budget.
 
     `off` unpins it. Raises ConstructError if it is superseded.
@@ -264,7 +262,7 @@ def pin(db: sqlite3.Connection, observation_id: int, *, off: bool = False) -> Ob
         return observations.observation(db, observation_id)
 
 
-def in_force(db: sqlite3.Connection, observation_id: int) -> Observation:
+def in_force(db: Connection, observation_id: int) -> Observation:
     """Return an observation that is active or pending.
 
     Raises ConstructError if it is superseded; the message names what replaced it, if

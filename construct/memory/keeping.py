@@ -4,7 +4,6 @@ A kept note is an observation like any other, made by an edit of its own. It is 
 every scope. The user's own rests on no message; the model's rests on the user's newest.
 """
 
-import sqlite3
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from datetime import date, datetime
@@ -21,6 +20,7 @@ from construct.memory.corrections import take_over
 from construct.memory.shown.date_marks import read_label
 from construct.memory.shown.lines import NoteFields, line_tokens, note_columns
 from construct.store import cycles, note_links, observations
+from construct.store.driver import Connection
 from construct.store.forbidden import is_forbidden
 from construct.store.questions import ListedFact
 from construct.store.records import Message, Observation
@@ -35,9 +35,7 @@ _MAX_WORDS = 60
 """Words of a new note that are searched for in the others, to find those candidates."""
 
 
-def keep_for_user(
-    db: sqlite3.Connection, content: str, category: str | None, clock: Clock
-) -> Observation:
+def keep_for_user(db: Connection, content: str, category: str | None, clock: Clock) -> Observation:
     """Store a note in the user's own words and return it.
 
     If an active note already says the same, that one is returned if the user kept it;
@@ -62,7 +60,7 @@ class ModelNote(NamedTuple):
 
 
 def keep_for_model(
-    db: sqlite3.Connection,
+    db: Connection,
     content: str,
     category: str | None,
     said: Message | None,
@@ -85,7 +83,7 @@ def keep_for_model(
 
 
 def keep_reminder(
-    db: sqlite3.Connection,
+    db: Connection,
     content: str,
     moment: datetime,
     origin: Origin,
@@ -116,9 +114,7 @@ def keep_reminder(
     return _insert(db, note, None, origin, said, clock)
 
 
-def keep_listed(
-    db: sqlite3.Connection, fact: ListedFact, cycle_id: int, clock: Clock
-) -> int | None:
+def keep_listed(db: Connection, fact: ListedFact, cycle_id: int, clock: Clock) -> int | None:
     """Store a fact of another program's list as a note, and return its id.
 
     It is stated, and dated by the list. None if an active note already says it, or if the
@@ -128,9 +124,7 @@ def keep_listed(
     return _keep_text(db, note, Origin.IMPORT, cycle_id, clock)
 
 
-def keep_proposed(
-    db: sqlite3.Connection, fact: ListedFact, cycle_id: int, clock: Clock
-) -> int | None:
+def keep_proposed(db: Connection, fact: ListedFact, cycle_id: int, clock: Clock) -> int | None:
     """Store what another program proposed as a note that is that program's word.
 
     Otherwise as `keep_listed`.
@@ -142,7 +136,7 @@ def keep_proposed(
 
 
 def keep_lost_line(
-    db: sqlite3.Connection,
+    db: Connection,
     fact: ListedFact,
     message_ids: Sequence[int],
     cycle_id: int,
@@ -164,7 +158,7 @@ def _noted_on(fact: ListedFact, clock: Clock) -> date:
 
 
 def _keep_text(
-    db: sqlite3.Connection, note: NoteFields, origin: Origin, cycle_id: int, clock: Clock
+    db: Connection, note: NoteFields, origin: Origin, cycle_id: int, clock: Clock
 ) -> int | None:
     if is_forbidden(db, note.content) or _equal_note(db, note) is not None:
         return None
@@ -196,7 +190,7 @@ def _note(content: str, today: date) -> NoteFields:
 
 
 def _insert(
-    db: sqlite3.Connection,
+    db: Connection,
     note: NoteFields,
     category: str | None,
     origin: Origin,
@@ -225,7 +219,7 @@ def _insert(
     return observations.observation(db, observation_id)
 
 
-def _equal_note(db: sqlite3.Connection, note: NoteFields) -> Observation | None:
+def _equal_note(db: Connection, note: NoteFields) -> Observation | None:
     """Return an active or pending note that says the same, if there is one."""
     found = index_words(note.content)
     content_words = [word for word in found if word not in NOTE_STOP_WORDS] or found

@@ -4,7 +4,6 @@
 model in its own turn, and other programs' models through a door (`operations/doors.py`).
 """
 
-import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, tzinfo
@@ -20,6 +19,7 @@ from construct.memory.shown.forks import descent
 from construct.references import Reference, written
 from construct.store import search, search_index
 from construct.store.agenda import dated_notes
+from construct.store.driver import Connection
 from construct.store.note_links import messages_behind
 from construct.store.records import Descent
 from construct.store.search import Entry, Filters
@@ -116,7 +116,7 @@ class SourcePage:
     pages: int
 
 
-def recall(db: sqlite3.Connection, config: MemoryConfig, rights: Rights, query: Query) -> Recalled:
+def recall(db: Connection, config: MemoryConfig, rights: Rights, query: Query) -> Recalled:
     """Search what may be read, best first. Raises UsageError if there are no words."""
     if not query.words.strip():
         raise UsageError("Nothing to search for. Give some words.")
@@ -144,7 +144,7 @@ def recall(db: sqlite3.Connection, config: MemoryConfig, rights: Rights, query: 
 
 
 def source(
-    db: sqlite3.Connection, clock: Clock, rights: Rights, reference: Reference, page: int
+    db: Connection, clock: Clock, rights: Rights, reference: Reference, page: int
 ) -> SourcePage:
     """Return a page of the messages behind a note, oldest first, or around a message.
 
@@ -166,7 +166,7 @@ def source(
     return SourcePage(reference, named[0], shown, page, pages)
 
 
-def agenda(db: sqlite3.Connection, clock: Clock, rights: Rights) -> list[AgendaItem]:
+def agenda(db: Connection, clock: Clock, rights: Rights) -> list[AgendaItem]:
     """Return the agenda items that may be read, sorted by last day.
 
     Plans that have been of unknown outcome for long are left out.
@@ -181,7 +181,7 @@ def agenda(db: sqlite3.Connection, clock: Clock, rights: Rights) -> list[AgendaI
 
 
 def readable(
-    db: sqlite3.Connection, rights: Rights, zone: tzinfo | None, references: Collection[Reference]
+    db: Connection, rights: Rights, zone: tzinfo | None, references: Collection[Reference]
 ) -> set[Reference]:
     """Return those of these items that may be read, with one query for all of them.
 
@@ -200,7 +200,7 @@ def readable(
     }
 
 
-def _source_messages(db: sqlite3.Connection, entry: Entry, filters: Filters) -> Sequence[Entry]:
+def _source_messages(db: Connection, entry: Entry, filters: Filters) -> Sequence[Entry]:
     """Return the messages behind a note that may be read, oldest first.
 
     For a message, it comes first and then its neighbours, the nearest first.

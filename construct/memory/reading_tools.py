@@ -5,7 +5,6 @@ line breaks become spaces or are escaped in a JSON string, and every `<` is esca
 """
 
 import json
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -22,6 +21,7 @@ from construct.memory.lookup import Part, Query, Recalled, Rights, SourcePage
 from construct.memory.recall.search import Hit
 from construct.memory.shown.escaping import inline
 from construct.references import parse_reference, written
+from construct.store.driver import Connection
 from construct.store.reply_context import ContextItem
 from construct.text import one_line, printable
 from construct.vocabulary import ItemKind, Match, Role, Way
@@ -114,7 +114,7 @@ NAMES = frozenset({"recall", "source", "agenda"})
 
 
 def use(
-    db: sqlite3.Connection,
+    db: Connection,
     config: MemoryConfig,
     rights: Rights,
     name: str,

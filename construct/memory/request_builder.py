@@ -6,7 +6,6 @@ call `turn_context` outside it: recall takes a moment, and other processes shoul
 to write.
 """
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -29,6 +28,7 @@ from construct.memory.turn_context import TurnContext, gather, render
 from construct.store.attachments import attachments_with_data
 from construct.store.conversations import get_conversation, get_watermarks
 from construct.store.database import rehearsal, snapshot
+from construct.store.driver import Connection
 from construct.store.messages import (
     LAST,
     NewMessage,
@@ -75,12 +75,12 @@ class RequestBuilder:
     def _uses_memory(self) -> bool:
         return self.settings.memory != MemorySetting.OFF
 
-    def situation(self, db: sqlite3.Connection, conversation_id: int) -> policy.Situation | None:
+    def situation(self, db: Connection, conversation_id: int) -> policy.Situation | None:
         """Return what decides whether compacting is due; None if memory is off."""
         return read_window(db, conversation_id, self.config) if self._uses_memory else None
 
     def refresh(
-        self, db: sqlite3.Connection, conversation_id: int, situation: policy.Situation | None
+        self, db: Connection, conversation_id: int, situation: policy.Situation | None
     ) -> None:
         """Compact the conversation if that is due, or else show new observations.
 
@@ -101,7 +101,7 @@ class RequestBuilder:
 
     def turn_context(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         conversation_id: int,
         words: str,
         answering: tuple[int, ...] = (),
@@ -112,9 +112,7 @@ class RequestBuilder:
         with snapshot(db):  # one read lock for many queries, and SQLite keeps its page cache
             return gather(db, conversation_id, words, self.config, answering)
 
-    def request(
-        self, db: sqlite3.Connection, message: Message, turn_context: TurnContext
-    ) -> Request:
+    def request(self, db: Connection, message: Message, turn_context: TurnContext) -> Request:
         """Return the request that ends with a stored message."""
         conversation_id = message.conversation_id
         messages = self._messages(db, conversation_id, message.id)
@@ -130,7 +128,7 @@ class RequestBuilder:
 
     def unstored_request(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         conversation_id: int | None,
         earlier: Sequence[Message],
         new: Message,
@@ -162,7 +160,7 @@ class RequestBuilder:
 
     def preview(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         conversation_id: int | None,
         earlier: Sequence[Message] = (),
         files: UnstoredFiles = MappingProxyType({}),
@@ -181,7 +179,7 @@ class RequestBuilder:
 
     def _assemble(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         blocks: Blocks,
         messages: Sequence[Message],
         turn_context: TurnContext,
@@ -219,7 +217,7 @@ class RequestBuilder:
         return request if len(shown) == len(messages) else context.without_last_mark(request)
 
     def _files(
-        self, db: sqlite3.Connection, messages: Sequence[Message], unstored: UnstoredFiles
+        self, db: Connection, messages: Sequence[Message], unstored: UnstoredFiles
     ) -> context.Files:
         """Return the attachments of these messages that the model is sent."""
         if not any(m.attached for m in messages):
@@ -237,7 +235,7 @@ class RequestBuilder:
     def _max_messages(self) -> int:
         return LAST if self._uses_memory else self.settings.recent_messages
 
-    def _messages(self, db: sqlite3.Connection, conversation_id: int, until: int) -> list[Message]:
+    def _messages(self, db: Connection, conversation_id: int, until: int) -> list[Message]:
         if not self._uses_memory:
             return last_messages(db, conversation_id, self._max_messages + 1, until)
         window = get_watermarks(db, conversation_id).window
@@ -245,7 +243,7 @@ class RequestBuilder:
         inherited = inherited_window(db, get_conversation(db, conversation_id))
         return [*inherited, *filter(is_shown, own)]
 
-    def _blocks(self, db: sqlite3.Connection, conversation_id: int) -> Blocks:
+    def _blocks(self, db: Connection, conversation_id: int) -> Blocks:
         if not self._uses_memory:
             return ()
         return current_blocks(db, conversation_id, self.config.frame)
@@ -271,7 +269,7 @@ class RequestBuilder:
         except ConstructError:
             return ()
 
-    def _cache_life(self, db: sqlite3.Connection, conversation_id: int) -> CacheLife:
+    def _cache_life(self, db: Connection, conversation_id: int) -> CacheLife:
         return policy.choose_life([from_text(t) for t in recent_times(db, conversation_id)])
 
 

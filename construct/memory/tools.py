@@ -1,7 +1,6 @@
 """The memory tools of the main model: recall, source, remember and forget."""
 
 import json
-import sqlite3
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,6 +17,7 @@ from construct.memory.shown.forks import hidden_from, reach
 from construct.memory.totals_tool import totals_lines
 from construct.store import messages
 from construct.store.database import transaction
+from construct.store.driver import Connection
 from construct.store.in_thread import Store
 from construct.store.outside_text import any_from_outside
 from construct.store.records import Message, Observation
@@ -186,13 +186,13 @@ class ToolBox:
                 return f"There is no terminal to confirm on. Tell the person to run: {command}"
         raise ValueError("there is no such tool")
 
-    def _read(self, db: sqlite3.Connection, call: ToolUse) -> Found:
+    def _read(self, db: Connection, call: ToolUse) -> Found:
         scope = reach(db, self.config.scope, self.conversation_id)
         hidden = hidden_from(db, self.conversation_id)
         rights = Rights(scope, hidden_messages=self.answering, hidden_observations=hidden)
         return reading_tools.use(db, self.config, rights, call.name, call.input)
 
-    def _totals(self, db: sqlite3.Connection, call: ToolUse) -> str:
+    def _totals(self, db: Connection, call: ToolUse) -> str:
         scope = reach(db, self.config.scope, self.conversation_id)
         return "\n".join(totals_lines(db, self.config.clock, scope, call.input))
 
@@ -203,17 +203,13 @@ class ToolBox:
             return True
         return self.accept is not None and await self.accept(note)
 
-    def _remember(
-        self, db: sqlite3.Connection, content: str, category: str, is_own: bool
-    ) -> ModelNote:
+    def _remember(self, db: Connection, content: str, category: str, is_own: bool) -> ModelNote:
         stance = Stance.STATED if is_own else Stance.QUOTED
         with transaction(db):
             said = self._newest_of_user(db)
             return keep_for_model(db, content, category, said, self.config.clock, stance)
 
-    def _remind(
-        self, db: sqlite3.Connection, text: str, moment: datetime, is_own: bool
-    ) -> Observation:
+    def _remind(self, db: Connection, text: str, moment: datetime, is_own: bool) -> Observation:
         stance, clock = Stance.PLANNED if is_own else Stance.QUOTED, self.config.clock
         with transaction(db):
             said = self._newest_of_user(db)
@@ -229,7 +225,7 @@ class ToolBox:
             raise ValueError(f"{moment} is past: it is {now:%Y-%m-%d %H:%M} now")
         return remind_at
 
-    def _newest_of_user(self, db: sqlite3.Connection) -> Message | None:
+    def _newest_of_user(self, db: Connection) -> Message | None:
         """Return the user's message that is being answered."""
         answering = [messages.get_message(db, i) for i in sorted(self.answering)]
         said = [m for m in answering if m.role == Role.USER]

@@ -1,6 +1,5 @@
 """The main model's tool `totals`: what the user follows, added up by code."""
 
-import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +8,7 @@ from construct.language.moments import parse_moment
 from construct.memory.shown.escaping import inline
 from construct.memory.shown.value_lines import amount_words, is_called
 from construct.memory.totals import Series, Total, series_of
+from construct.store.driver import Connection
 from construct.store.records import Descent
 from construct.store.tracked import tracked_values
 
@@ -16,7 +16,7 @@ _MOST_WEEKS = 26
 
 
 def totals_lines(
-    db: sqlite3.Connection, clock: Clock, scope: Descent | None, arguments: Mapping[str, Any]
+    db: Connection, clock: Clock, scope: Descent | None, arguments: Mapping[str, Any]
 ) -> list[str]:
     """Return what a call of the tool gives: a line for each week, and one for all of them.
 

@@ -1,11 +1,11 @@
 """Trace an observation to its messages through every generation, and list its history."""
 
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from construct.store import cycles, flags, note_history, note_links, observations
 from construct.store.attachments import attachments_of
+from construct.store.driver import Connection
 from construct.store.records import Cycle, Message, Observation, StoredAttachment
 from construct.store.succession import Successor, replaced_observations, successor_history
 from construct.vocabulary import EXTRACTIVE, CycleKind, CycleStatus, Flag, Origin, Replacement
@@ -53,7 +53,7 @@ class Trace:
     """The files that came with the messages."""
 
 
-def trace_observation(db: sqlite3.Connection, observation_id: int) -> Trace:
+def trace_observation(db: Connection, observation_id: int) -> Trace:
     """Return the sources of an observation and its history.
 
     Raises NotFoundError if there is no such observation.
@@ -91,7 +91,7 @@ def nodes_in_order(root: TraceNode) -> Iterator[tuple[int, TraceNode, bool]]:
             stack += [(depth + 1, source) for source in reversed(node.sources)]
 
 
-def _tree(db: sqlite3.Connection, observations: Sequence[Observation]) -> TraceNode:
+def _tree(db: Connection, observations: Sequence[Observation]) -> TraceNode:
     """Return the node of the first observation; the others are all its sources."""
     ids = [o.id for o in observations]
     messages = {m.id: m for m in note_links.messages_behind(db, ids)}
@@ -109,7 +109,7 @@ def _tree(db: sqlite3.Connection, observations: Sequence[Observation]) -> TraceN
 
 
 def _origin_events(
-    db: sqlite3.Connection, o: Observation, messages: Sequence[Message]
+    db: Connection, o: Observation, messages: Sequence[Message]
 ) -> Iterator[LifeEvent]:
     """Yield how an observation came about: what was said, and who noted and checked it."""
     cycle = cycles.get_cycle(db, o.cycle_id)
@@ -137,7 +137,7 @@ def _origin_events(
             yield LifeEvent(_ended_at(checked), "checked", f"by {verifier}")
 
 
-def _later_events(db: sqlite3.Connection, o: Observation) -> Iterator[LifeEvent]:
+def _later_events(db: Connection, o: Observation) -> Iterator[LifeEvent]:
     """Yield what happened to an observation after it was made."""
     successors = successor_history(db, o.id)
     for successor in successors:
@@ -160,7 +160,7 @@ def _later_events(db: sqlite3.Connection, o: Observation) -> Iterator[LifeEvent]
         yield LifeEvent(o.superseded_at, "dropped", text)
 
 
-def _flag_events(db: sqlite3.Connection, o: Observation) -> Iterator[LifeEvent]:
+def _flag_events(db: Connection, o: Observation) -> Iterator[LifeEvent]:
     """Yield when an observation left the sight or became doubtful, and when that ended."""
     for change in flags.flag_history(db, o.id):
         cycle = cycles.get_cycle(db, change.cycle_id)

@@ -5,7 +5,6 @@ and is never stored (docs/memory.md, "What the model sees").
 """
 
 import re
-import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
@@ -39,6 +38,7 @@ from construct.memory.shown.escaping import inline
 from construct.store import observations
 from construct.store.agenda import dated_notes
 from construct.store.conversations import get_conversation, get_watermarks
+from construct.store.driver import Connection
 from construct.store.messages import LAST, get_message, is_readable, live_ids, live_messages
 from construct.store.outside_text import any_from_outside, window_holds_outside_text
 from construct.store.reply_context import ContextItem, forgotten_items
@@ -73,7 +73,7 @@ class TurnContext:
 
 
 def gather(
-    db: sqlite3.Connection,
+    db: Connection,
     conversation_id: int,
     text: str,
     config: MemoryConfig,
@@ -124,9 +124,7 @@ def gather(
     )
 
 
-def _was_back_before(
-    db: sqlite3.Connection, conversation_id: int, observed: int, until: int
-) -> bool:
+def _was_back_before(db: Connection, conversation_id: int, observed: int, until: int) -> bool:
     """Return whether a pause has ended since an observer last read the conversation.
 
     What it noted as left open was mentioned then.
@@ -139,9 +137,7 @@ def _was_back_before(
     return any(later - earlier >= _MIN_PAUSE for earlier, later in pairwise(times))
 
 
-def without_forgotten(
-    db: sqlite3.Connection, conversation_id: int, context: TurnContext
-) -> TurnContext:
+def without_forgotten(db: Connection, conversation_id: int, context: TurnContext) -> TurnContext:
     """Return a context without the items that were forgotten since it was gathered.
 
     The task and what was left open are left out if they have changed since.
@@ -159,7 +155,7 @@ def without_forgotten(
 
 
 def due_items(
-    db: sqlite3.Connection,
+    db: Connection,
     conversation_id: int,
     config: MemoryConfig,
     text: str = "",
@@ -186,7 +182,7 @@ def _was_asked_about(item: AgendaItem) -> bool:
 
 
 def _unread_words(
-    db: sqlite3.Connection, conversation_id: int, config: MemoryConfig, until: int
+    db: Connection, conversation_id: int, config: MemoryConfig, until: int
 ) -> list[tuple[date, str]]:
     """Return what the user said that no observer has read yet, each with its day."""
     observed = get_watermarks(db, conversation_id).observed
@@ -227,9 +223,7 @@ def render(context: TurnContext) -> str:
     return "\n".join(["<ambient>", *lines, "</ambient>"])
 
 
-def holds_outside_text(
-    db: sqlite3.Connection, conversation_id: int, items: Sequence[ContextItem]
-) -> bool:
+def holds_outside_text(db: Connection, conversation_id: int, items: Sequence[ContextItem]) -> bool:
     """Return whether a request holds words that are not the user's own.
 
     They are in the window, in what a fork is shown of its parent, or in memory items.

@@ -7,7 +7,6 @@ not change what is remembered, so they are undone together with the cycle before
 if there is one: undoing a graph cycle alone would seem to do nothing.
 """
 
-import sqlite3
 from dataclasses import asdict, dataclass, replace
 
 from construct.clock import Clock, to_text
@@ -19,6 +18,7 @@ from construct.memory.shown.view import show_again
 from construct.store import cycles, flags, questions, reverting
 from construct.store.conversations import get_watermarks, set_task_and_response, set_watermark
 from construct.store.database import rehearsal, transaction
+from construct.store.driver import Connection
 from construct.store.messages import last_message_id, live_messages
 from construct.store.observations import observations, tokens_in_sight
 from construct.store.records import Cycle, Observation
@@ -62,7 +62,7 @@ class Undone:
         return (self.cycle.id, *(cycle.id for cycle in self.along))
 
 
-def undo(db: sqlite3.Connection, clock: Clock, planned: Undone | None = None) -> Undone:
+def undo(db: Connection, clock: Clock, planned: Undone | None = None) -> Undone:
     """Take back the newest cycle that changed something.
 
     Graph cycles after it are undone with it; if there are only graph cycles, the newest
@@ -83,7 +83,7 @@ def undo(db: sqlite3.Connection, clock: Clock, planned: Undone | None = None) ->
         return undone
 
 
-def plan_undo(db: sqlite3.Connection, clock: Clock) -> Undone:
+def plan_undo(db: Connection, clock: Clock) -> Undone:
     """Return what `undo` would change, without changing it.
 
     Raises NotFoundError when there is nothing to undo.
@@ -92,7 +92,7 @@ def plan_undo(db: sqlite3.Connection, clock: Clock) -> Undone:
         return _undo(db, clock)
 
 
-def newest_cycle(db: sqlite3.Connection) -> Cycle | None:
+def newest_cycle(db: Connection) -> Cycle | None:
     """Return the cycle that `undo` takes back first.
 
     That is the last to finish, or the last of the cycles that build on it. Runs that
@@ -111,7 +111,7 @@ def newest_cycle(db: sqlite3.Connection) -> Cycle | None:
     return newest
 
 
-def _undo(db: sqlite3.Connection, clock: Clock) -> Undone:
+def _undo(db: Connection, clock: Clock) -> Undone:
     reverted: list[Undone] = []
     is_done = False
     while not is_done and (cycle := newest_cycle(db)):
@@ -129,7 +129,7 @@ def _undo(db: sqlite3.Connection, clock: Clock) -> Undone:
     )
 
 
-def _revert(db: sqlite3.Connection, cycle: Cycle, clock: Clock) -> Undone:
+def _revert(db: Connection, cycle: Cycle, clock: Clock) -> Undone:
     now = to_text(clock.now())
     made = reverting.made_by(db, cycle.id)
     superseded = reverting.superseded_by(db, cycle.id)
@@ -168,7 +168,7 @@ def _revert(db: sqlite3.Connection, cycle: Cycle, clock: Clock) -> Undone:
     )
 
 
-def _lower_watermarks(db: sqlite3.Connection, conversation_id: int, first: int, now: str) -> None:
+def _lower_watermarks(db: Connection, conversation_id: int, first: int, now: str) -> None:
     """Set each watermark at or past the message `first` to the message before it.
 
     Also clears the current task and the suggested response.
@@ -180,7 +180,7 @@ def _lower_watermarks(db: sqlite3.Connection, conversation_id: int, first: int, 
     set_task_and_response(db, conversation_id, None, None)
 
 
-def moved_watermarks(db: sqlite3.Connection, cycle: Cycle) -> bool:
+def moved_watermarks(db: Connection, cycle: Cycle) -> bool:
     """Return whether a cycle moved watermarks: not if it read only archived messages."""
     first, last = cycle.first_message_id or 0, cycle.last_message_id or 0
     return cycle.conversation_id is not None and bool(

@@ -1,6 +1,5 @@
 """`construct brief`: what is due, in a few lines for the start of a shell. Imports little."""
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from construct.memory.agenda import (
     worth_mentioning,
 )
 from construct.store.agenda import dated_notes
+from construct.store.driver import Connection
 from construct.store.glance import read_at_a_glance
 from construct.store.reminders import FailedReminder, failed_reminders
 from construct.store.review import count_waiting
@@ -38,7 +38,7 @@ def brief(path: Path, clock: Clock) -> Brief:
     today = clock.today()
     since = today - MENTIONED_AFTER
 
-    def read(db: sqlite3.Connection) -> Brief:
+    def read(db: Connection) -> Brief:
         items = agenda_items(dated_notes(db, since=since), today)
         failed = failed_reminders(db, since)
         return Brief(worth_mentioning(items, today), failed, count_waiting(db))

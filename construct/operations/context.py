@@ -1,6 +1,5 @@
 """The context that most operations take as their first argument."""
 
-import sqlite3
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -8,6 +7,7 @@ from construct.clock import Clock
 from construct.config import Settings
 from construct.memory.config import MemoryConfig, memory_config_for
 from construct.store.conversations import current_conversation
+from construct.store.driver import Connection
 from construct.vocabulary import EXTRACTIVE
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class ModelWindow:
 class Context:
     """An open database, the settings, and where the user is."""
 
-    db: sqlite3.Connection
+    db: Connection
     settings: Settings
     memory: MemoryConfig
     """Settings of the memory; in a command, for a large window until `with_models`."""

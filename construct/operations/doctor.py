@@ -2,7 +2,6 @@
 
 import asyncio
 import shlex
-import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from construct.operations.indexing import by_words_alone, working_meaning
 from construct.program import in_shell
 from construct.store.attachments import attachment_violations
 from construct.store.copy_before_migration import find_copy_before_migration
+from construct.store.driver import Connection
 from construct.store.invariants import (
     file_violations,
     index_violations,
@@ -47,7 +47,7 @@ class Check:
     detail: str
 
 
-def check_files(db: sqlite3.Connection, settings: Settings) -> list[Check]:
+def check_files(db: Connection, settings: Settings) -> list[Check]:
     """Check settings, the database and search.
 
     Takes the settings, because there is no context if CONSTRUCT_SEMANTIC_MODEL is wrong.
@@ -145,7 +145,7 @@ def _credentials(settings: Settings, models: Models) -> Check:
     return Check("credentials", True, detail)
 
 
-def _database(db: sqlite3.Connection) -> list[Check]:
+def _database(db: Connection) -> list[Check]:
     damage, index = file_violations(db), index_violations(db)
     broken = violations(db) + take_in_violations(db) + attachment_violations(db)
     return [
@@ -165,7 +165,7 @@ def _database(db: sqlite3.Connection) -> list[Check]:
     ]
 
 
-def _erasure(db: sqlite3.Connection) -> list[Check]:
+def _erasure(db: Connection) -> list[Check]:
     """Fail if what was deleted is still in the file, although this start tried to clear it."""
     if not is_pending(db):
         return []
@@ -192,7 +192,7 @@ def _copy_before_migration(settings: Settings) -> list[Check]:
     return [Check("copy", True, detail)]
 
 
-def _meaning(db: sqlite3.Connection, settings: Settings) -> Check:
+def _meaning(db: Connection, settings: Settings) -> Check:
     """Report whether search also uses meaning. Searching by words alone is not a failure."""
     try:
         if meaning_for(settings) is None:

@@ -1,6 +1,5 @@
 """Memory work on demand: compact a conversation, observe imported messages."""
 
-import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,6 +19,7 @@ from construct.program import in_shell
 from construct.store import backlog, cycles
 from construct.store.backlog import Backlog
 from construct.store.database import transaction
+from construct.store.driver import Connection
 from construct.store.usage import spent_on_memory
 from construct.talk.companion import Companion
 from construct.vocabulary import CycleKind, CycleStatus
@@ -135,7 +135,7 @@ async def observe(
     return replace(done, cost_usd=await companion.store.call(spent_on_memory) - before)
 
 
-def _limit_to(db: sqlite3.Connection, companion: Companion, total: float) -> None:
+def _limit_to(db: Connection, companion: Companion, total: float) -> None:
     """Set the daily limit so that memory work stops once it has cost `total` dollars in all.
 
     Done before every step, since the daily sum begins again at midnight.
@@ -179,9 +179,7 @@ async def _step(companion: Companion, conversation_id: int, when_spent: str) -> 
     return Observed(messages, observations, stopped=fallback)
 
 
-def _why_unanswered(
-    db: sqlite3.Connection, conversation_id: int, config: MemoryConfig
-) -> str | None:
+def _why_unanswered(db: Connection, conversation_id: int, config: MemoryConfig) -> str | None:
     """Return why no model answered for the newest batch; None if one did.
 
     An unusable answer is no reason to stop: the next batch may get a better one.
@@ -191,7 +189,7 @@ def _why_unanswered(
     return None if answered else fallback_reason(db, conversation_id, config)
 
 
-def _is_being_observed(db: sqlite3.Connection, conversation_id: int, config: MemoryConfig) -> bool:
+def _is_being_observed(db: Connection, conversation_id: int, config: MemoryConfig) -> bool:
     with transaction(db):
         cycles.abandon_orphaned(db, to_text(config.clock.now()))
         running = cycles.running(db)
@@ -201,6 +199,6 @@ def _is_being_observed(db: sqlite3.Connection, conversation_id: int, config: Mem
     )
 
 
-def _revive(db: sqlite3.Connection, conversation_id: int, max_tokens: int) -> Revived | None:
+def _revive(db: Connection, conversation_id: int, max_tokens: int) -> Revived | None:
     with transaction(db):
         return archive.revive(db, conversation_id, max_tokens)

@@ -3,7 +3,6 @@
 Imports little: it runs every five minutes, and mostly nothing is due.
 """
 
-import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -21,6 +20,7 @@ from construct.memory.reminders import (
     next_reminders,
 )
 from construct.store import reminders
+from construct.store.driver import Connection
 from construct.store.glance import read_at_a_glance
 from construct.store.reminders import FailedReminder
 
@@ -62,7 +62,7 @@ def listed_in(ctx: "Context") -> Reminders:
     return _listed(ctx.db, ctx.settings)
 
 
-def _listed(db: sqlite3.Connection, settings: Settings) -> Reminders:
+def _listed(db: Connection, settings: Settings) -> Reminders:
     today = settings.clock.today()
     notes = reminders.reminding_notes(db, today)
     return Reminders(
@@ -112,7 +112,7 @@ def without_those_for_a_chat(settings: Settings, wanted: Sequence[Reminder]) -> 
 
 
 def take_for_chat(
-    db: sqlite3.Connection, settings: Settings, session_id: int, seconds_since_key: float
+    db: Connection, settings: Settings, session_id: int, seconds_since_key: float
 ) -> list[Reminder]:
     """Return what is due, to be shown at once in a chat at which the user is.
 
@@ -136,7 +136,7 @@ def take_for_chat(
     return taken
 
 
-def _due(db: sqlite3.Connection, settings: Settings) -> list[Reminder]:
+def _due(db: Connection, settings: Settings) -> list[Reminder]:
     since = (settings.clock.wall() - KEPT_DUE).date()
     notes = reminders.reminding_notes(db, since)
     found = due_reminders(notes, settings.clock, settings.remind_at)

@@ -2,7 +2,6 @@
 
 import json
 import socket
-import sqlite3
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -19,6 +18,7 @@ from construct.operations.context import Context
 from construct.program import in_shell
 from construct.store import purge
 from construct.store.database import make_folder, transaction
+from construct.store.driver import Connection
 from construct.store.invariants import violations
 from construct.store.sync import changes, exchange, folder, keys, machines, tables
 from construct.store.sync.folder import SegmentList, Unread
@@ -252,7 +252,7 @@ def _exchange(ctx: Context, place: Path, in_use: Sequence[str], *, rewrite: bool
     return replace(synced, pending_erasure=not is_erased)
 
 
-def _read(db: sqlite3.Connection, place: Path, in_use: Sequence[str]) -> _Incoming:
+def _read(db: Connection, place: Path, in_use: Sequence[str]) -> _Incoming:
     """Read what is new in the folder. Nothing is changed."""
     me = machines.this_machine(db)
     based_on = _state(db)
@@ -281,12 +281,12 @@ def _read(db: sqlite3.Connection, place: Path, in_use: Sequence[str]) -> _Incomi
     return _Incoming(tuple(lists), tuple(whole), tuple(records), (*unread, *waiting), based_on)
 
 
-def _has_double(db: sqlite3.Connection, me: Machine | None, lists: Sequence[SegmentList]) -> bool:
+def _has_double(db: Connection, me: Machine | None, lists: Sequence[SegmentList]) -> bool:
     """Return whether the folder has segments under this machine's name that it did not write."""
     return me is not None and exchange.is_somebody_elses(db, me, lists)
 
 
-def _state(db: sqlite3.Connection) -> tuple[object, ...]:
+def _state(db: Connection) -> tuple[object, ...]:
     return tuple((m.uid, m.counter, m.is_self) for m in machines.machines(db))
 
 
@@ -349,7 +349,7 @@ def _store(
     )
 
 
-def _stamp(db: sqlite3.Connection, clock: Clock, me: Machine) -> Stamp:
+def _stamp(db: Connection, clock: Clock, me: Machine) -> Stamp:
     microseconds = (clock.now() - _EPOCH) // (datetime.resolution)
     return Stamp(machines.next_time(db, microseconds), me.uid)
 

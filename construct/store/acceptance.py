@@ -4,9 +4,9 @@ A note is unaccepted while a question of the kind `new` about it is open. Until 
 the conversation that it comes from is shown it. Imports little, for `construct brief`.
 """
 
-import sqlite3
 from collections.abc import Iterable
 
+from construct.store.driver import Connection
 from construct.store.sql import column, insert, new_uid
 from construct.vocabulary import QuestionKind
 
@@ -19,7 +19,7 @@ _OPEN = 2**63 - 1
 """The end of a span of take-ins that has not ended."""
 
 
-def ask_about_new(db: sqlite3.Connection, cycle_id: int, now: str) -> None:
+def ask_about_new(db: Connection, cycle_id: int, now: str) -> None:
     """Ask the user about each note that a cycle made."""
     for made in column(db, "SELECT id FROM observations WHERE cycle_id = ?", (cycle_id,)):
         row = {"uid": new_uid(), "kind": QuestionKind.NEW, "cycle_id": cycle_id, "created_at": now}
@@ -28,14 +28,14 @@ def ask_about_new(db: sqlite3.Connection, cycle_id: int, now: str) -> None:
         insert(db, "question_items", about)
 
 
-def unaccepted(db: sqlite3.Connection, here: Iterable[int] = ()) -> frozenset[int]:
+def unaccepted(db: Connection, here: Iterable[int] = ()) -> frozenset[int]:
     """Return the ids of unaccepted notes, without those that come from these conversations."""
     homes = {int(home) for home in here}
     rows = db.execute(f"SELECT id, conversation_id FROM observations WHERE id IN {UNACCEPTED}")
     return frozenset(note for note, home in rows if home not in homes)
 
 
-def take_in_anew(db: sqlite3.Connection, observation_id: int) -> None:
+def take_in_anew(db: Connection, observation_id: int) -> None:
     """Let other conversations take a note in as if it had just become active."""
     db.execute(
         """UPDATE active_spans SET since = (SELECT number FROM take_in_count)

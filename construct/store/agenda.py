@@ -3,11 +3,11 @@
 Imports little, to keep `construct brief` fast.
 """
 
-import sqlite3
 from datetime import date
 from typing import NamedTuple
 
 from construct.store.acceptance import UNACCEPTED
+from construct.store.driver import Connection
 from construct.store.note_links import with_earlier_forms
 from construct.store.records import SETTLED_SQL
 from construct.store.sql import ID_LIST, json_ids
@@ -38,7 +38,7 @@ class FirstWording(NamedTuple):
     wording: str
 
 
-def dated_notes(db: sqlite3.Connection, since: date = date.min) -> list[DatedNote]:
+def dated_notes(db: Connection, since: date = date.min) -> list[DatedNote]:
     """Return the active observations that refer to a day of this year or a later one.
 
     What comes again is among them whenever it began. They are more than are on the
@@ -51,12 +51,12 @@ def dated_notes(db: sqlite3.Connection, since: date = date.min) -> list[DatedNot
     )
 
 
-def undated_plans(db: sqlite3.Connection) -> list[DatedNote]:
+def undated_plans(db: Connection) -> list[DatedNote]:
     """Return the active plans without a day, oldest first, except those that are settled."""
     return _notes(db, "referenced_date IS NULL AND stance = ?", Stance.PLANNED)
 
 
-def _notes(db: sqlite3.Connection, condition: str, value: str) -> list[DatedNote]:
+def _notes(db: Connection, condition: str, value: str) -> list[DatedNote]:
     rows = db.execute(
         f"""SELECT {", ".join(DatedNote._fields)} FROM observations
             WHERE superseded_at IS NULL AND committed_at IS NOT NULL AND withheld = 0
@@ -66,7 +66,7 @@ def _notes(db: sqlite3.Connection, condition: str, value: str) -> list[DatedNote
     return [DatedNote(*row) for row in rows]
 
 
-def first_wording(db: sqlite3.Connection, observation_id: int) -> FirstWording:
+def first_wording(db: Connection, observation_id: int) -> FirstWording:
     """Return the first message and the wording of the oldest observation behind this one.
 
     If that has no message left, the uid is its own.
@@ -82,7 +82,7 @@ def first_wording(db: sqlite3.Connection, observation_id: int) -> FirstWording:
     return FirstWording(*row)
 
 
-def revised_at(db: sqlite3.Connection, observation_id: int) -> str:
+def revised_at(db: Connection, observation_id: int) -> str:
     """Return when an observation was made, or last brought back by an undo."""
     row = db.execute(
         """SELECT max(created_at, ifnull((

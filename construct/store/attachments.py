@@ -4,7 +4,6 @@ Triggers keep `messages.attached` up to date: one line such as `[image: name]` f
 attachment. So a message without attachments is recognised without a query.
 """
 
-import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from construct.errors import NotFoundError
 from construct.program import in_shell
+from construct.store.driver import Connection
 from construct.store.records import Message, StoredAttachment
 from construct.store.sql import ID_LIST, first, insert, json_ids, new_uid, scalar, select
 
@@ -30,9 +30,7 @@ class NewAttachment:
     """Tokens sent to the model that replies now, which may get only the file's name."""
 
 
-def add_attachments(
-    db: sqlite3.Connection, message_id: int, files: Sequence[NewAttachment]
-) -> None:
+def add_attachments(db: Connection, message_id: int, files: Sequence[NewAttachment]) -> None:
     """Store the attachments of a message, in order."""
     for position, new in enumerate(files):
         row = {
@@ -51,7 +49,7 @@ def digest(data: bytes) -> str:
     return sha256(data).hexdigest()
 
 
-def attachments_of(db: sqlite3.Connection, messages: Iterable[Message]) -> list[StoredAttachment]:
+def attachments_of(db: Connection, messages: Iterable[Message]) -> list[StoredAttachment]:
     """Return the attachments of messages, ordered by message and position."""
     ids = [m.id for m in messages if m.attached]
     if not ids:
@@ -61,7 +59,7 @@ def attachments_of(db: sqlite3.Connection, messages: Iterable[Message]) -> list[
 
 
 def attachments_with_data(
-    db: sqlite3.Connection, messages: Iterable[Message]
+    db: Connection, messages: Iterable[Message]
 ) -> Mapping[int, list[tuple[StoredAttachment, bytes]]]:
     """Return the attachments of messages with their data, by message id."""
     files: dict[int, list[tuple[StoredAttachment, bytes]]] = defaultdict(list)
@@ -71,7 +69,7 @@ def attachments_with_data(
     return files
 
 
-def get_attachment(db: sqlite3.Connection, attachment_id: int) -> StoredAttachment:
+def get_attachment(db: Connection, attachment_id: int) -> StoredAttachment:
     """Return an attachment; raises NotFoundError."""
     attachment = first(db, StoredAttachment, "attachments WHERE id = ?", (attachment_id,))
     if attachment is None:
@@ -82,12 +80,12 @@ def get_attachment(db: sqlite3.Connection, attachment_id: int) -> StoredAttachme
     return attachment
 
 
-def attachment_data(db: sqlite3.Connection, attachment_id: int) -> bytes:
+def attachment_data(db: Connection, attachment_id: int) -> bytes:
     """Return an attachment's bytes."""
     return bytes(scalar(db, "SELECT data FROM attachments WHERE id = ?", (attachment_id,)))
 
 
-def attachment_violations(db: sqlite3.Connection) -> list[str]:
+def attachment_violations(db: Connection) -> list[str]:
     """Return a sentence for each damaged attachment and each wrong `messages.attached`."""
     problems = []
     lines: dict[int, list[str]] = defaultdict(list)

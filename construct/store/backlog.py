@@ -7,10 +7,10 @@ cycles that move no watermark. Such a cycle can be recognised by having only arc
 messages in its range.
 """
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from construct.store.driver import Connection
 from construct.store.messages import LAST
 from construct.store.records import Message
 from construct.store.sql import ID_LIST, column, columns, json_ids, scalar, select
@@ -72,7 +72,7 @@ class Backlog:
     tokens: int
 
 
-def backlogs(db: sqlite3.Connection, since: str = "") -> list[Backlog]:
+def backlogs(db: Connection, since: str = "") -> list[Backlog]:
     """Return the conversations with unobserved imported messages, newest first.
 
     Those whose last unobserved message is older than `since`, a stored time, are left out.
@@ -85,13 +85,13 @@ def backlogs(db: sqlite3.Connection, since: str = "") -> list[Backlog]:
     return [Backlog(*row) for row in rows]
 
 
-def count_unobserved(db: sqlite3.Connection, conversation_id: int | None = None) -> int:
+def count_unobserved(db: Connection, conversation_id: int | None = None) -> int:
     """Return how many imported messages of one conversation, or of all, are unobserved."""
     scope = {"from": 0, "to": LAST} if conversation_id is None else _only(conversation_id)
     return scalar(db, f"{_WAITING} SELECT count(*) FROM waiting", scope)
 
 
-def unobserved_in_between(db: sqlite3.Connection, conversation_id: int) -> list[Message]:
+def unobserved_in_between(db: Connection, conversation_id: int) -> list[Message]:
     """Return the oldest unobserved messages that stay archived, at most a batch.
 
     They end before the next message that is not archived.
@@ -108,7 +108,7 @@ def unobserved_in_between(db: sqlite3.Connection, conversation_id: int) -> list[
     return [Message(*row) for row in rows]
 
 
-def unobserved_at_end(db: sqlite3.Connection, conversation_id: int) -> list[int]:
+def unobserved_at_end(db: Connection, conversation_id: int) -> list[int]:
     """Return the ids of the other unobserved imported messages, oldest first.
 
     Some may be unarchived already.
@@ -121,13 +121,13 @@ def unobserved_at_end(db: sqlite3.Connection, conversation_id: int) -> list[int]
     )
 
 
-def first_messages(db: sqlite3.Connection, ids: Sequence[int]) -> list[Message]:
+def first_messages(db: Connection, ids: Sequence[int]) -> list[Message]:
     """Return the first messages of a sorted list of ids, at most a batch."""
     source = f"messages WHERE id IN {ID_LIST} ORDER BY id"
     return select(db, Message, source, (json_ids(ids[:_BATCH_LIMIT]),))
 
 
-def unarchive(db: sqlite3.Connection, ids: Sequence[int]) -> None:
+def unarchive(db: Connection, ids: Sequence[int]) -> None:
     """Unarchive messages, so that they are observed like any others."""
     db.execute(f"UPDATE messages SET archived = 0 WHERE id IN {ID_LIST}", (json_ids(ids),))
 

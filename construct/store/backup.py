@@ -1,21 +1,21 @@
 """Backups: copies of the whole database in one file."""
 
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from construct.store.driver import Connection, connect
 from construct.store.search_index import merge_all
 from construct.store.sql import exists
 from construct.store.version import SIDE_FILES, side_file
 
 
-def backup(db: sqlite3.Connection, path: Path) -> None:
+def backup(db: Connection, path: Path) -> None:
     """Copy the database to an empty file.
 
     The copy contains nothing deleted, no running cycles, no open chats, and no vectors,
     which can be made again.
     """
-    with closing(sqlite3.connect(path, isolation_level=None)) as copy:
+    with closing(connect(path, isolation_level=None)) as copy:
         db.backup(copy)
         copy.execute("PRAGMA journal_mode = DELETE")
         _strip(copy)
@@ -41,19 +41,19 @@ _STRIP = f"""
 """
 
 
-def _strip(copy: sqlite3.Connection) -> None:
+def _strip(copy: Connection) -> None:
     has_deleted_words = exists(copy, "meta WHERE name = 'pruning'") or exists(copy, _RUNNING)
     copy.executescript(_STRIP)
     if has_deleted_words:
         merge_all(copy)  # an index keeps deleted words until its segments are merged
 
 
-def read_into(path: Path, copy: sqlite3.Connection) -> None:
+def read_into(path: Path, copy: Connection) -> None:
     """Copy a database file, which may be in use, to `copy` without changing the file.
 
-    Raises sqlite3.Error.
+    Raises an SQLite error.
     """
     is_in_use = any(side_file(path, suffix).exists() for suffix in SIDE_FILES)
     options = "mode=ro" if is_in_use else "mode=ro&immutable=1"
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{options}", uri=True)) as source:
+    with closing(connect(f"{path.absolute().as_uri()}?{options}", uri=True)) as source:
         source.backup(copy)

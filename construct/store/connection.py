@@ -1,10 +1,10 @@
 """A connection to the database file, with what the program knows of it."""
 
-import sqlite3
 import threading
 from collections import Counter
 from pathlib import Path
 
+from construct.store.driver import Connection
 from construct.user_rules import RulesFile
 
 OPEN_CONNECTIONS: Counter[tuple[int, int]] = Counter()
@@ -19,7 +19,7 @@ SOUND: set[tuple[int, int]] = set()
 """The open files, by device and inode, whose pages this process has checked."""
 
 
-class Connection(sqlite3.Connection):
+class FileConnection(Connection):
     """A connection that `OPEN_CONNECTIONS` counts while it is open."""
 
     identity: tuple[int, int] | None = None

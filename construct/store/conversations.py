@@ -1,12 +1,12 @@
 """Queries for conversations and their watermarks."""
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from construct.errors import NotFoundError
 from construct.program import in_shell
+from construct.store.driver import Connection
 from construct.store.records import Conversation, Watermarks
 from construct.store.sql import column, columns, exists, first, insert, new_uid, scalar, select
 from construct.text import shorten
@@ -16,7 +16,7 @@ _CURRENT = "here"
 """The row of `meta` with the id of the conversation the user is in."""
 
 
-def create_conversation(db: sqlite3.Connection, now: str, title: str | None = None) -> int:
+def create_conversation(db: Connection, now: str, title: str | None = None) -> int:
     """Store an empty conversation and return its id."""
     titled_by = "user" if title else None
     return insert(
@@ -26,7 +26,7 @@ def create_conversation(db: sqlite3.Connection, now: str, title: str | None = No
     )
 
 
-def get_conversation(db: sqlite3.Connection, conversation_id: int) -> Conversation:
+def get_conversation(db: Connection, conversation_id: int) -> Conversation:
     """Return a conversation; raises NotFoundError."""
     conversation = first(db, Conversation, "conversations WHERE id = ?", (conversation_id,))
     if conversation is None:
@@ -37,24 +37,24 @@ def get_conversation(db: sqlite3.Connection, conversation_id: int) -> Conversati
     return conversation
 
 
-def conversation_exists(db: sqlite3.Connection, conversation_id: int) -> bool:
+def conversation_exists(db: Connection, conversation_id: int) -> bool:
     """Return whether a conversation exists."""
     return exists(db, "conversations WHERE id = ?", (conversation_id,))
 
 
-def forks_of(db: sqlite3.Connection, conversation_id: int) -> list[Conversation]:
+def forks_of(db: Connection, conversation_id: int) -> list[Conversation]:
     """Return the conversations that were forked from one, oldest first."""
     return select(
         db, Conversation, "conversations WHERE parent_id = ? ORDER BY id", (conversation_id,)
     )
 
 
-def is_empty(db: sqlite3.Connection) -> bool:
+def is_empty(db: Connection) -> bool:
     """Return whether the database has neither conversations nor notes."""
     return not (exists(db, "conversations") or exists(db, "observations"))
 
 
-def enter_conversation(db: sqlite3.Connection, conversation_id: int) -> None:
+def enter_conversation(db: Connection, conversation_id: int) -> None:
     """Record that the user spoke in, switched to or forked into a conversation.
 
     Message times do not show this reliably, since the clock may have been wrong.
@@ -67,7 +67,7 @@ def enter_conversation(db: sqlite3.Connection, conversation_id: int) -> None:
     )
 
 
-def current_conversation(db: sqlite3.Connection) -> int | None:
+def current_conversation(db: Connection) -> int | None:
     """Return the id of the conversation the user was last in, or None.
 
     If none is recorded, or it was deleted, this is the one with the newest message; an
@@ -110,9 +110,7 @@ class ConversationSummary:
         return title or f"conversation {self.conversation.id}"
 
 
-def list_conversations(
-    db: sqlite3.Connection, limit: int | None = None
-) -> list[ConversationSummary]:
+def list_conversations(db: Connection, limit: int | None = None) -> list[ConversationSummary]:
     """Return summaries of the conversations, most recent first."""
     order = """last_at DESC,
         (SELECT max(id) FROM messages WHERE conversation_id = c.id) DESC NULLS FIRST, c.id DESC"""
@@ -120,7 +118,7 @@ def list_conversations(
     return [_summary(row) for row in rows.fetchall()]
 
 
-def conversation_summary(db: sqlite3.Connection, conversation_id: int) -> ConversationSummary:
+def conversation_summary(db: Connection, conversation_id: int) -> ConversationSummary:
     """Return the summary of one conversation; raises NotFoundError."""
     get_conversation(db, conversation_id)
     return _summary(db.execute(f"{_SUMMARIES} WHERE c.id = ?", (conversation_id,)).fetchone())
@@ -149,9 +147,7 @@ def _summary(row: Sequence[Any]) -> ConversationSummary:
     return ConversationSummary(Conversation(*row[:-3]), *row[-3:])
 
 
-def rename_conversation(
-    db: sqlite3.Connection, conversation_id: int, title: str, by: str = "user"
-) -> None:
+def rename_conversation(db: Connection, conversation_id: int, title: str, by: str = "user") -> None:
     """Set a conversation's title; the observer's never replaces the user's."""
     db.execute(
         """UPDATE conversations SET title = ?, titled_by = ?
@@ -164,9 +160,7 @@ NO_CACHE = "none"
 """`cache_life` of a conversation without a prompt cache: the notebook replied, not a model."""
 
 
-def note_request(
-    db: sqlite3.Connection, conversation_id: int, now: str, cache_life: str | None
-) -> None:
+def note_request(db: Connection, conversation_id: int, now: str, cache_life: str | None) -> None:
     """Record when a request was sent and how long its prompt cache lives."""
     db.execute(
         "UPDATE conversations SET last_request_at = ?, cache_life = ? WHERE id = ?",
@@ -175,7 +169,7 @@ def note_request(
 
 
 def set_fork(
-    db: sqlite3.Connection,
+    db: Connection,
     conversation_id: int,
     parent_id: int,
     at_message_id: int | None,
@@ -193,14 +187,14 @@ def set_fork(
     )
 
 
-def fork_points(db: sqlite3.Connection, conversation_id: int) -> list[int]:
+def fork_points(db: Connection, conversation_id: int) -> list[int]:
     """Return the id of the message after which each fork begins, 0 for the start."""
     query = "SELECT coalesce(forked_at_message_id, 0) FROM conversations WHERE parent_id = ?"
     return column(db, query, (conversation_id,))
 
 
 def set_task_and_response(
-    db: sqlite3.Connection, conversation_id: int, task: str | None, response: str | None
+    db: Connection, conversation_id: int, task: str | None, response: str | None
 ) -> None:
     """Store the current task and suggested response that the observer noted."""
     db.execute(
@@ -209,7 +203,7 @@ def set_task_and_response(
     )
 
 
-def get_watermarks(db: sqlite3.Connection, conversation_id: int) -> Watermarks:
+def get_watermarks(db: Connection, conversation_id: int) -> Watermarks:
     """Return a conversation's watermarks."""
     rows = db.execute(
         "SELECT name, message_id FROM watermarks WHERE conversation_id = ?", (conversation_id,)
@@ -218,7 +212,7 @@ def get_watermarks(db: sqlite3.Connection, conversation_id: int) -> Watermarks:
 
 
 def set_watermark(
-    db: sqlite3.Connection, conversation_id: int, name: str, message_id: int, now: str
+    db: Connection, conversation_id: int, name: str, message_id: int, now: str
 ) -> None:
     """Set a watermark, or delete it if `message_id` is 0."""
     if message_id == 0:
@@ -237,7 +231,7 @@ def set_watermark(
 
 
 def idle_with_unobserved(
-    db: sqlite3.Connection, since: str, until: str, tokens: int, exclude: int | None
+    db: Connection, since: str, until: str, tokens: int, exclude: int | None
 ) -> list[int]:
     """Return the ids of conversations with memory work left, but no request between two times.
 

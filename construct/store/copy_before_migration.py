@@ -7,12 +7,12 @@ permanent deletion removes it too (purge.py).
 
 import os
 import re
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
 from construct.errors import ConstructError
+from construct.store.driver import Connection, connect, error_name, errors
 from construct.store.search_index import merge_all
 from construct.store.version import side_file
 
@@ -27,7 +27,7 @@ def save_copy_before_migration(path: Path, schema: int) -> None:
     """Copy the database before it is migrated to `schema`, and remove earlier copies.
 
     The caller holds the write lock, so no other process writes or makes a copy. Raises
-    ConstructError if the copy cannot be made, and sqlite3.Error if the database itself
+    ConstructError if the copy cannot be made, and an SQLite error if the database itself
     cannot be read.
     """
     target = side_file(path, f".before-{schema}")
@@ -38,9 +38,9 @@ def save_copy_before_migration(path: Path, schema: int) -> None:
         _copy(path, partial)
         partial.replace(target)
         _remove(file for file, _ in _files(path) if file != target)
-    except sqlite3.Error as error:
+    except errors() as error:
         _remove_unfinished(path)
-        if getattr(error, "sqlite_errorname", "").startswith(_ERRORS_OF_THE_DATABASE):
+        if error_name(error).startswith(_ERRORS_OF_THE_DATABASE):
             raise
         raise _not_copied(path, error) from error
     except OSError as error:
@@ -98,14 +98,14 @@ def _copy(path: Path, target: Path) -> None:
 
     SQLite cannot copy from the caller's connection during a write transaction.
     """
-    source = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-    with closing(source), closing(sqlite3.connect(target, isolation_level=None)) as copy:
+    source = connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    with closing(source), closing(connect(target, isolation_level=None)) as copy:
         source.backup(copy)
         copy.execute("PRAGMA journal_mode = DELETE")  # a single file, without a log
         _clear_deleted(copy)
 
 
-def _clear_deleted(copy: sqlite3.Connection) -> None:
+def _clear_deleted(copy: Connection) -> None:
     """Clear the bytes of forgotten rows, if that was not finished in the database."""
     tables = {name for (name,) in copy.execute("SELECT name FROM sqlite_master")}
     if not {"meta", "memories_fts"} <= tables:  # earlier versions could not forget

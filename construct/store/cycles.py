@@ -8,11 +8,11 @@ live process look gone.
 
 import json
 import os
-import sqlite3
 import time
 from functools import cache
 from pathlib import Path
 
+from construct.store.driver import Connection, Cursor, integrity_errors
 from construct.store.forbidden import is_forbidden
 from construct.store.records import SETTLING_SQL, Cycle
 from construct.store.sql import exists, first, insert, new_uid, scalar, select
@@ -84,7 +84,7 @@ def is_gone(owner_json: str | None, heartbeat: float | None, now: float) -> bool
     return heartbeat is None or abs(now - heartbeat) > STALE_SECONDS
 
 
-def abandon_orphaned(db: sqlite3.Connection, now: str) -> int:
+def abandon_orphaned(db: Connection, now: str) -> int:
     """Abandon running cycles and close sessions whose owner is gone.
 
     Returns the number of cycles abandoned.
@@ -101,18 +101,18 @@ def abandon_orphaned(db: sqlite3.Connection, now: str) -> int:
     return len(orphaned)
 
 
-def has_leases(db: sqlite3.Connection) -> bool:
+def has_leases(db: Connection) -> bool:
     """Return whether any cycle is marked as running or any chat as open."""
     return exists(db, "cycles WHERE status = 'running'") or exists(db, "sessions")
 
 
-def _ids_with_owner_gone(db: sqlite3.Connection, leases: str) -> list[int]:
+def _ids_with_owner_gone(db: Connection, leases: str) -> list[int]:
     rows = db.execute(f"SELECT id, owner, heartbeat FROM {leases}").fetchall()
     return [i for i, holder, heartbeat in rows if is_gone(holder, heartbeat, time.time())]
 
 
 def start_cycle(
-    db: sqlite3.Connection,
+    db: Connection,
     kind: str,
     conversation_id: int | None,
     now: str,
@@ -140,11 +140,11 @@ def start_cycle(
     }
     try:
         return insert(db, "cycles", row)
-    except sqlite3.IntegrityError:  # the index one_running_cycle, or no such conversation
+    except integrity_errors():  # the index one_running_cycle, or no such conversation
         return None
 
 
-def renew_heartbeat(db: sqlite3.Connection, cycle_id: int) -> None:
+def renew_heartbeat(db: Connection, cycle_id: int) -> None:
     """Renew the heartbeat of a cycle."""
     db.execute(
         "UPDATE cycles SET heartbeat = ? WHERE id = ? AND status = 'running'",
@@ -152,7 +152,7 @@ def renew_heartbeat(db: sqlite3.Connection, cycle_id: int) -> None:
     )
 
 
-def set_phase(db: sqlite3.Connection, cycle_id: int, phase: str | None) -> None:
+def set_phase(db: Connection, cycle_id: int, phase: str | None) -> None:
     """Set the step that a running cycle is at, None for its first."""
     db.execute(
         "UPDATE cycles SET phase = ? WHERE id = ? AND status = 'running' AND phase IS NOT ?",
@@ -160,13 +160,13 @@ def set_phase(db: sqlite3.Connection, cycle_id: int, phase: str | None) -> None:
     )
 
 
-def is_checking(db: sqlite3.Connection) -> bool:
+def is_checking(db: Connection) -> bool:
     """Return whether a verifier is at work in any process."""
     return exists(db, "cycles WHERE status = 'running' AND phase = 'checking'")
 
 
 def finish_cycle(
-    db: sqlite3.Connection,
+    db: Connection,
     cycle_id: int,
     status: str,
     now: str,
@@ -206,7 +206,7 @@ def finish_cycle(
 
 
 def insert_edit(
-    db: sqlite3.Connection, conversation_id: int | None, now: str, notes: str | None = None
+    db: Connection, conversation_id: int | None, now: str, notes: str | None = None
 ) -> int:
     """Store an edit by the user as a finished cycle and return its id.
 
@@ -227,14 +227,14 @@ def settled_notes(how: Settled) -> str:
     return json.dumps([how])
 
 
-def settled_by(db: sqlite3.Connection, cycle_id: int) -> str | None:
+def settled_by(db: Connection, cycle_id: int) -> str | None:
     """Return a cycle's notes if it is an edit that settled an agenda item, else None."""
     query = f"SELECT notes FROM cycles WHERE id = ? AND {SETTLING_SQL}"
     return scalar(db, query, (cycle_id,))
 
 
 def last_cycle(
-    db: sqlite3.Connection,
+    db: Connection,
     kind: str,
     conversation_id: int | None,
     statuses: tuple[str, ...] = _ENDED,
@@ -250,7 +250,7 @@ def last_cycle(
     return first(db, Cycle, source, (kind, conversation_id, *statuses))
 
 
-def last_over_live_messages(db: sqlite3.Connection, conversation_id: int) -> Cycle | None:
+def last_over_live_messages(db: Connection, conversation_id: int) -> Cycle | None:
     """Return a conversation's newest observer cycle that succeeded, undone or not.
 
     Cycles that read nothing but archived messages do not count.
@@ -264,7 +264,7 @@ def last_over_live_messages(db: sqlite3.Connection, conversation_id: int) -> Cyc
     return first(db, Cycle, source, (conversation_id,))
 
 
-def answered_until(db: sqlite3.Connection, kind: str, conversation_id: int | None) -> str:
+def answered_until(db: Connection, kind: str, conversation_id: int | None) -> str:
     """Return when the last cycle of a kind that got an answer from a model ended, or "".
 
     Undone and abandoned cycles do not count.
@@ -274,29 +274,29 @@ def answered_until(db: sqlite3.Connection, kind: str, conversation_id: int | Non
     return scalar(db, query, (kind, conversation_id)) or ""
 
 
-def get_cycle(db: sqlite3.Connection, cycle_id: int) -> Cycle:
+def get_cycle(db: Connection, cycle_id: int) -> Cycle:
     """Return a cycle, which must exist."""
     cycle = first(db, Cycle, "cycles WHERE id = ?", (cycle_id,))
     assert cycle is not None
     return cycle
 
 
-def running(db: sqlite3.Connection) -> list[Cycle]:
+def running(db: Connection) -> list[Cycle]:
     """Return the running cycles of all processes."""
     return select(db, Cycle, "cycles WHERE status = 'running' ORDER BY id")
 
 
-def is_running(db: sqlite3.Connection, cycle_id: int) -> bool:
+def is_running(db: Connection, cycle_id: int) -> bool:
     """Return whether a cycle has neither ended nor been abandoned."""
     return exists(db, "cycles WHERE id = ? AND status = 'running'", (cycle_id,))
 
 
-def cycles(db: sqlite3.Connection, limit: int) -> list[Cycle]:
+def cycles(db: Connection, limit: int) -> list[Cycle]:
     """Return the newest cycles, newest first."""
     return select(db, Cycle, "cycles ORDER BY id DESC LIMIT ?", (limit,))
 
 
-def open_session(db: sqlite3.Connection, conversation_id: int | None) -> int:
+def open_session(db: Connection, conversation_id: int | None) -> int:
     """Store that a chat is open in this process and return the session's id."""
     return insert(
         db,
@@ -305,7 +305,7 @@ def open_session(db: sqlite3.Connection, conversation_id: int | None) -> int:
     )
 
 
-def renew_session(db: sqlite3.Connection, session_id: int, conversation_id: int | None) -> None:
+def renew_session(db: Connection, session_id: int, conversation_id: int | None) -> None:
     """Renew the heartbeat of an open chat, and store which conversation it is in."""
     db.execute(
         "UPDATE sessions SET heartbeat = ?, conversation_id = ? WHERE id = ?",
@@ -313,35 +313,35 @@ def renew_session(db: sqlite3.Connection, session_id: int, conversation_id: int 
     )
 
 
-def close_session(db: sqlite3.Connection, session_id: int) -> None:
+def close_session(db: Connection, session_id: int) -> None:
     """Delete the session of a chat that was closed."""
     db.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
 
 
-def has_live_session(db: sqlite3.Connection) -> bool:
+def has_live_session(db: Connection) -> bool:
     """Return whether a chat is open in any process."""
     return _any_alive(db.execute("SELECT owner, heartbeat FROM sessions"))
 
 
-def note_key(db: sqlite3.Connection, session_id: int, pressed_at: float) -> None:
+def note_key(db: Connection, session_id: int, pressed_at: float) -> None:
     """Record when the user last pressed a key in an open chat, by the real clock."""
     db.execute("UPDATE sessions SET last_key_at = ? WHERE id = ?", (pressed_at, session_id))
 
 
-def is_user_at_a_chat(db: sqlite3.Connection, since: float) -> bool:
+def is_user_at_a_chat(db: Connection, since: float) -> bool:
     """Return whether a key was pressed in an open chat since a time of the real clock."""
     return _any_alive(
         db.execute("SELECT owner, heartbeat FROM sessions WHERE last_key_at >= ?", (since,))
     )
 
 
-def is_open_elsewhere(db: sqlite3.Connection, conversation_id: int, session_id: int) -> bool:
+def is_open_elsewhere(db: Connection, conversation_id: int, session_id: int) -> bool:
     """Return whether a conversation is open in a chat other than this session."""
     others = "SELECT owner, heartbeat FROM sessions WHERE conversation_id = ? AND id <> ?"
     return _any_alive(db.execute(others, (conversation_id, session_id)))
 
 
-def _any_alive(sessions: sqlite3.Cursor) -> bool:
+def _any_alive(sessions: Cursor) -> bool:
     return any(
         not is_gone(owner, heartbeat, time.time()) for owner, heartbeat in sessions.fetchall()
     )

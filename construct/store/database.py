@@ -5,7 +5,6 @@ refused before SQLite can write to it: even switching the journal mode would cha
 """
 
 import os
-import sqlite3
 import struct
 import time
 from collections.abc import Iterator
@@ -14,7 +13,15 @@ from pathlib import Path
 
 from construct.errors import DatabaseUnusableError
 from construct.store import faults
-from construct.store.connection import OPEN_CONNECTIONS, OPENING_LOCK, SOUND, Connection
+from construct.store.connection import OPEN_CONNECTIONS, OPENING_LOCK, SOUND, FileConnection
+from construct.store.driver import (
+    Connection,
+    connect,
+    database_errors,
+    error_name,
+    errors,
+    operational_errors,
+)
 from construct.store.version import APPLICATION_ID, SCHEMA_VERSION, has_side_file, side_file
 from construct.user_rules import RulesFile
 
@@ -29,7 +36,7 @@ MAGIC = b"SQLite format 3\x00"
 """The first bytes of every SQLite database."""
 
 
-def open_database(path: Path, rules: RulesFile | None = None) -> sqlite3.Connection:
+def open_database(path: Path, rules: RulesFile | None = None) -> Connection:
     """Open the database, and create or migrate it if necessary.
 
     A new file gets mode 0600, new folders 0700. `rules` is the file with the user's
@@ -46,11 +53,11 @@ def open_database(path: Path, rules: RulesFile | None = None) -> sqlite3.Connect
             return db
     except OSError as error:
         raise faults.cannot_open_error(path, error.strerror or str(error)) from error
-    except sqlite3.Error as error:
+    except errors() as error:
         raise faults.explain(error, path) from error
 
 
-def open_without_creating(path: Path, rules: RulesFile | None = None) -> sqlite3.Connection:
+def open_without_creating(path: Path, rules: RulesFile | None = None) -> Connection:
     """Open the database if the file exists, otherwise an empty one in memory.
 
     For commands that only read.
@@ -58,7 +65,7 @@ def open_without_creating(path: Path, rules: RulesFile | None = None) -> sqlite3
     try:
         path.lstat()
     except FileNotFoundError:
-        db = sqlite3.connect(":memory:", isolation_level=None)
+        db = connect(":memory:", isolation_level=None)
         _upgrade(db)
         return db
     except OSError:
@@ -66,7 +73,7 @@ def open_without_creating(path: Path, rules: RulesFile | None = None) -> sqlite3
     return open_database(path, rules)
 
 
-def migrate_copy(copy: sqlite3.Connection, path: Path) -> None:
+def migrate_copy(copy: Connection, path: Path) -> None:
     """Migrate a private copy of the database at `path` to this version.
 
     Raises DatabaseUnusableError if it is newer, damaged or another program's.
@@ -79,7 +86,7 @@ def migrate_copy(copy: sqlite3.Connection, path: Path) -> None:
 
 
 @contextmanager
-def transaction(db: sqlite3.Connection) -> Iterator[None]:
+def transaction(db: Connection) -> Iterator[None]:
     """Run the block as one write transaction.
 
     It takes the write lock at once, so that a block that reads first cannot find the
@@ -97,17 +104,17 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def refuse_damaged(db: sqlite3.Connection) -> None:
+def refuse_damaged(db: Connection) -> None:
     """Check all pages of the file, once in a process, before it is written to.
 
     Raises DatabaseUnusableError if any is damaged.
     """
-    if isinstance(db, Connection) and db.identity not in SOUND:
+    if isinstance(db, FileConnection) and db.identity not in SOUND:
         _check_pages(db, db.path)
 
 
 @contextmanager
-def patience(db: sqlite3.Connection, seconds: float) -> Iterator[None]:
+def patience(db: Connection, seconds: float) -> Iterator[None]:
     """Limit how long the block waits while another connection has the lock."""
     (previous,) = db.execute("PRAGMA busy_timeout").fetchone()
     db.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
@@ -118,7 +125,7 @@ def patience(db: sqlite3.Connection, seconds: float) -> Iterator[None]:
 
 
 @contextmanager
-def snapshot(db: sqlite3.Connection) -> Iterator[None]:
+def snapshot(db: Connection) -> Iterator[None]:
     """Let all queries of the block see the same state of the database."""
     if db.in_transaction:
         yield
@@ -132,7 +139,7 @@ def snapshot(db: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextmanager
-def rehearsal(db: sqlite3.Connection) -> Iterator[None]:
+def rehearsal(db: Connection) -> Iterator[None]:
     """Run the block as a write transaction and roll it back, to see what it would do."""
     db.execute("BEGIN IMMEDIATE")
     try:
@@ -231,9 +238,9 @@ def _is_blank(path: Path) -> bool:
     return mark == APPLICATION_ID or (mark == 0 and not tables)
 
 
-def _read_only(path: Path, options: str) -> closing[sqlite3.Connection]:
+def _read_only(path: Path, options: str) -> closing[Connection]:
     return closing(
-        sqlite3.connect(f"{path.absolute().as_uri()}?{options}", uri=True, timeout=_BUSY_SECONDS)
+        connect(f"{path.absolute().as_uri()}?{options}", uri=True, timeout=_BUSY_SECONDS)
     )
 
 
@@ -242,9 +249,9 @@ def _identity(path: Path) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def _connect(path: Path) -> Connection:
-    db = sqlite3.connect(
-        path.absolute(), timeout=_BUSY_SECONDS, isolation_level=None, factory=Connection
+def _connect(path: Path) -> FileConnection:
+    db = connect(
+        path.absolute(), timeout=_BUSY_SECONDS, isolation_level=None, factory=FileConnection
     )
     db.identity, db.path = _identity(path), path
     OPEN_CONNECTIONS[db.identity] += 1
@@ -256,7 +263,7 @@ def _connect(path: Path) -> Connection:
     return db
 
 
-def _prepare(db: sqlite3.Connection, path: Path) -> None:
+def _prepare(db: Connection, path: Path) -> None:
     version = _refuse_newer(db, path)
     if path.stat().st_size <= _MAX_CHECKED_BYTES and not has_side_file(path, "-wal"):
         _check_pages(db, path)
@@ -275,7 +282,7 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
             file.chmod(0o600)
 
 
-def _refuse_newer(db: sqlite3.Connection, path: Path) -> int:
+def _refuse_newer(db: Connection, path: Path) -> int:
     """Return the schema version; raises DatabaseUnusableError if it is newer than ours."""
     version = int(db.execute("PRAGMA user_version").fetchone()[0])
     if version > SCHEMA_VERSION:
@@ -283,24 +290,24 @@ def _refuse_newer(db: sqlite3.Connection, path: Path) -> int:
     return version
 
 
-def _check_pages(db: sqlite3.Connection, path: Path) -> None:
+def _check_pages(db: Connection, path: Path) -> None:
     """Refuse a damaged file before anything is written to it.
 
     Reads all of it, so a large file is not checked when it is opened.
     """
     try:
         result = db.execute("PRAGMA quick_check(1)").fetchone()
-    except sqlite3.DatabaseError as error:
-        if not error.sqlite_errorname.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+    except database_errors() as error:
+        if not error_name(error).startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
             raise
         result = None
     if result != ("ok",):
         raise faults.damaged_error(path, untouched=True)
-    if isinstance(db, Connection) and db.identity is not None:
+    if isinstance(db, FileConnection) and db.identity is not None:
         SOUND.add(db.identity)
 
 
-def _upgrade(db: sqlite3.Connection, path: Path | None = None) -> None:
+def _upgrade(db: Connection, path: Path | None = None) -> None:
     """Migrate the database to this version, after copying the file at `path`, if given.
 
     Raises ConstructError, with nothing changed, if it cannot be copied.
@@ -318,13 +325,13 @@ def _upgrade(db: sqlite3.Connection, path: Path | None = None) -> None:
             migrate(Database(db))
 
 
-def _use_wal(db: sqlite3.Connection) -> None:
+def _use_wal(db: Connection) -> None:
     # SQLite does not wait for other connections when the mode is switched, so we do.
     deadline = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
             db.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
+        except operational_errors() as error:
             if "locked" not in str(error) or time.monotonic() > deadline:
                 raise
             time.sleep(0.05)

@@ -1,7 +1,8 @@
 """Queries for the log of other programs' calls (MCP, HTTP): counts, never their content."""
 
-import sqlite3
 from typing import NamedTuple
+
+from construct.store.driver import Connection
 
 
 class DoorCalls(NamedTuple):
@@ -17,7 +18,7 @@ class DoorCalls(NamedTuple):
     last_at: str
 
 
-def record_call(db: sqlite3.Connection, client: str, tool: str, results: int, now: str) -> None:
+def record_call(db: Connection, client: str, tool: str, results: int, now: str) -> None:
     """Count a client's call of a tool; what it asked for is not stored."""
     db.execute(
         """INSERT INTO door_calls VALUES (?1, ?2, 1, ?3, ?4, ?4)
@@ -27,7 +28,7 @@ def record_call(db: sqlite3.Connection, client: str, tool: str, results: int, no
     )
 
 
-def calls_by_client(db: sqlite3.Connection) -> list[DoorCalls]:
+def calls_by_client(db: Connection) -> list[DoorCalls]:
     """Return the calls by client and tool, the most recent client first."""
     rows = db.execute(
         """SELECT client, tool, calls, results, first_at, last_at FROM door_calls

@@ -1,19 +1,19 @@
 """Error messages for a database that cannot be used, with advice on what to do."""
 
 import shutil
-import sqlite3
 from pathlib import Path
 
 from construct.errors import ConstructError, DatabaseUnusableError, NewerDatabaseError
 from construct.program import in_shell
+from construct.store.driver import error_name
 
 _MIN_FREE_BYTES = 1 << 16
 """With less free space SQLite cannot start, and reports an I/O error."""
 
 
-def explain(error: sqlite3.Error, path: Path | str) -> ConstructError:
+def explain(error: Exception, path: Path | str) -> ConstructError:
     """Return the error to show the user for an SQLite error."""
-    text, name = str(error), getattr(error, "sqlite_errorname", "") or ""
+    text, name = str(error), error_name(error)
     # If not even the index of the write-ahead log fits, SQLite reports an I/O error.
     is_full = name.startswith("SQLITE_IOERR") and _is_disk_full(path)
     if is_full or name.startswith("SQLITE_FULL") or "disk is full" in text:

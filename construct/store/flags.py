@@ -5,10 +5,10 @@ that an observer's cycle set counts from when its observations are committed and
 the user is asked about new ones, accepted.
 """
 
-import sqlite3
 from typing import NamedTuple
 
 from construct.store.acceptance import UNACCEPTED
+from construct.store.driver import Connection
 from construct.store.records import NOT_REVERTED_SQL
 from construct.store.sql import column
 from construct.vocabulary import Flag, Way
@@ -20,7 +20,7 @@ IN_FORCE = f"""set_by IN {NOT_REVERTED_SQL}
 """SQL condition on `observation_flags`: the flag counts now."""
 
 
-def set_flag(db: sqlite3.Connection, observation_id: int, flag: Flag, cycle_id: int) -> None:
+def set_flag(db: Connection, observation_id: int, flag: Flag, cycle_id: int) -> None:
     """Mark an observation, in the name of a cycle."""
     db.execute(
         "INSERT OR IGNORE INTO observation_flags (observation_id, flag, set_by) VALUES (?, ?, ?)",
@@ -28,7 +28,7 @@ def set_flag(db: sqlite3.Connection, observation_id: int, flag: Flag, cycle_id: 
     )
 
 
-def end_flag(db: sqlite3.Connection, observation_id: int, flag: Flag, cycle_id: int) -> None:
+def end_flag(db: Connection, observation_id: int, flag: Flag, cycle_id: int) -> None:
     """End a flag that counts now, in the name of a cycle."""
     db.execute(
         f"""UPDATE observation_flags SET ended_by = ?
@@ -37,21 +37,21 @@ def end_flag(db: sqlite3.Connection, observation_id: int, flag: Flag, cycle_id: 
     )
 
 
-def flagged_by(db: sqlite3.Connection, flag: Flag, cycle_id: int) -> list[int]:
+def flagged_by(db: Connection, flag: Flag, cycle_id: int) -> list[int]:
     """Return the ids of the observations on which a cycle set a flag."""
     query = """SELECT observation_id FROM observation_flags WHERE flag = ? AND set_by = ?
                ORDER BY observation_id"""
     return column(db, query, (flag, cycle_id))
 
 
-def ended_by(db: sqlite3.Connection, flag: Flag, cycle_id: int) -> list[int]:
+def ended_by(db: Connection, flag: Flag, cycle_id: int) -> list[int]:
     """Return the ids of the observations on which a cycle ended a flag."""
     query = """SELECT observation_id FROM observation_flags WHERE flag = ? AND ended_by = ?
                ORDER BY observation_id"""
     return column(db, query, (flag, cycle_id))
 
 
-def often_recalled(db: sqlite3.Connection, since: str, times: int) -> frozenset[int]:
+def often_recalled(db: Connection, since: str, times: int) -> frozenset[int]:
     """Return the ids of shelved observations that came with so many replies by recall.
 
     Only replies since a stored time count, and since the observation was shelved.
@@ -75,7 +75,7 @@ class FlagChange(NamedTuple):
     reverted_at: str | None
 
 
-def flag_history(db: sqlite3.Connection, observation_id: int) -> list[FlagChange]:
+def flag_history(db: Connection, observation_id: int) -> list[FlagChange]:
     """Return when an observation got and lost its flags, undone cycles too, oldest first."""
     rows = db.execute(
         """SELECT flag, ifnull(finished_at, started_at), cycles.id, cycles.id <> set_by, reverted_at
@@ -86,7 +86,7 @@ def flag_history(db: sqlite3.Connection, observation_id: int) -> list[FlagChange
     return [FlagChange(*row) for row in rows]
 
 
-def shelved_at(db: sqlite3.Connection, moment: str) -> frozenset[int]:
+def shelved_at(db: Connection, moment: str) -> frozenset[int]:
     """Return the ids of the observations that were shelved at a stored time.
 
     Cycles undone since count as if they had never run.
@@ -97,7 +97,7 @@ def shelved_at(db: sqlite3.Connection, moment: str) -> frozenset[int]:
     return frozenset(column(db, query, (moment, moment)))
 
 
-def flagged(db: sqlite3.Connection, flag: Flag) -> frozenset[int]:
+def flagged(db: Connection, flag: Flag) -> frozenset[int]:
     """Return the ids of the observations that have a flag."""
     query = f"SELECT observation_id FROM observation_flags WHERE flag = ? AND {IN_FORCE}"
     return frozenset(column(db, query, (flag,)))

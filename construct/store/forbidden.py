@@ -7,21 +7,20 @@ of the rules file. The file is read on every call, so a rule applies as soon as 
 saved, in every process.
 """
 
-import sqlite3
-
-from construct.store.connection import Connection
+from construct.store.connection import FileConnection
+from construct.store.driver import Connection
 from construct.store.sql import column
 from construct.user_rules import Rules, read_rules
 
 _NOTE_PREFIX = "left out by your rules: "
 
 
-def rules_of(db: sqlite3.Connection) -> Rules:
+def rules_of(db: Connection) -> Rules:
     """Return the current rules. Raises ConstructError if their file cannot be read."""
-    return read_rules(db.rules_file if isinstance(db, Connection) else None)
+    return read_rules(db.rules_file if isinstance(db, FileConnection) else None)
 
 
-def is_forbidden(db: sqlite3.Connection, *texts: str | None) -> bool:
+def is_forbidden(db: Connection, *texts: str | None) -> bool:
     """Return whether the rules forbid storing any of these texts."""
     return rules_of(db).forbidden_in(*texts) is not None
 
@@ -31,7 +30,7 @@ def left_out_note(count: int) -> str:
     return f"{_NOTE_PREFIX}{count}"
 
 
-def count_left_out(db: sqlite3.Connection) -> int:
+def count_left_out(db: Connection) -> int:
     """Return how many observations the rules have kept out, from the cycles' notes."""
     query = """SELECT value FROM cycles, json_each(cycles.notes)
                WHERE kind <> 'graph' AND instr(notes, :prefix) AND instr(value, :prefix) = 1"""

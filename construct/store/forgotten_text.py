@@ -4,10 +4,10 @@
 """
 
 import json
-import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from construct.store.driver import Connection
 from construct.store.messages import message_tokens
 from construct.store.sql import ID_LIST, column, json_ids, select
 
@@ -30,21 +30,19 @@ class CycleNotes(NamedTuple):
     error: str | None
 
 
-def count_messages_with(
-    db: sqlite3.Connection, phrases: Sequence[str], exclude: Iterable[int]
-) -> int:
+def count_messages_with(db: Connection, phrases: Sequence[str], exclude: Iterable[int]) -> int:
     """Return how many messages contain any of these phrases, without those in `exclude`."""
     return len(_ids_with(db, "messages_fts", phrases).difference(exclude))
 
 
-def observations_with(db: sqlite3.Connection, phrases: Sequence[str]) -> list[tuple[int, str]]:
+def observations_with(db: Connection, phrases: Sequence[str]) -> list[tuple[int, str]]:
     """Return (id, content) of the observations that contain any of these phrases."""
     ids = _ids_with(db, "observations_fts", phrases)
     query = f"SELECT id, content FROM observations WHERE id IN {ID_LIST}"
     return db.execute(query, (json_ids(ids),)).fetchall()
 
 
-def _ids_with(db: sqlite3.Connection, index: str, phrases: Sequence[str]) -> set[int]:
+def _ids_with(db: Connection, index: str, phrases: Sequence[str]) -> set[int]:
     """Return the ids of the rows of a search index that contain any of the phrases."""
     if not phrases:
         return set()
@@ -52,7 +50,7 @@ def _ids_with(db: sqlite3.Connection, index: str, phrases: Sequence[str]) -> set
     return set(column(db, f"SELECT rowid FROM {index} WHERE {index} MATCH ?", (any_of,)))
 
 
-def conversation_notes(db: sqlite3.Connection) -> list[ConversationNotes]:
+def conversation_notes(db: Connection) -> list[ConversationNotes]:
     """Return the notes of all conversations that have any."""
     source = """conversations
         WHERE title IS NOT NULL OR current_task IS NOT NULL OR suggested_response IS NOT NULL
@@ -60,7 +58,7 @@ def conversation_notes(db: sqlite3.Connection) -> list[ConversationNotes]:
     return select(db, ConversationNotes, source)
 
 
-def store_conversation_notes(db: sqlite3.Connection, changed: Iterable[ConversationNotes]) -> None:
+def store_conversation_notes(db: Connection, changed: Iterable[ConversationNotes]) -> None:
     """Store changed notes of conversations."""
     db.executemany(
         """UPDATE conversations SET title = ?, titled_by = ?, current_task = ?,
@@ -69,7 +67,7 @@ def store_conversation_notes(db: sqlite3.Connection, changed: Iterable[Conversat
     )
 
 
-def cycle_notes(db: sqlite3.Connection) -> list[CycleNotes]:
+def cycle_notes(db: Connection) -> list[CycleNotes]:
     """Return the notes and errors of all cycles that have any."""
     rows = db.execute(
         """SELECT id, notes, error FROM cycles
@@ -78,7 +76,7 @@ def cycle_notes(db: sqlite3.Connection) -> list[CycleNotes]:
     return [CycleNotes(i, tuple(json.loads(notes or "[]")), error) for i, notes, error in rows]
 
 
-def store_cycle_notes(db: sqlite3.Connection, cycles: Iterable[CycleNotes]) -> None:
+def store_cycle_notes(db: Connection, cycles: Iterable[CycleNotes]) -> None:
     """Store changed notes and errors of cycles."""
     db.executemany(
         "UPDATE cycles SET notes = ?, error = ? WHERE id = ?",
@@ -86,7 +84,7 @@ def store_cycle_notes(db: sqlite3.Connection, cycles: Iterable[CycleNotes]) -> N
     )
 
 
-def tool_rounds(db: sqlite3.Connection, exclude: Iterable[int]) -> list[tuple[int, str]]:
+def tool_rounds(db: Connection, exclude: Iterable[int]) -> list[tuple[int, str]]:
     """Return (message id, blocks) of the replies that used tools, without those in `exclude`.
 
     Tool rounds are a JSON list. A notebook's reply has a JSON object instead.
@@ -98,7 +96,7 @@ def tool_rounds(db: sqlite3.Connection, exclude: Iterable[int]) -> list[tuple[in
     ).fetchall()
 
 
-def drop_tool_rounds(db: sqlite3.Connection, message_ids: Iterable[int]) -> None:
+def drop_tool_rounds(db: Connection, message_ids: Iterable[int]) -> None:
     """Remove the tool rounds of replies, and keep their text."""
     rows = db.execute(
         f"SELECT id, content FROM messages WHERE id IN {ID_LIST}", (json_ids(message_ids),)
@@ -109,7 +107,7 @@ def drop_tool_rounds(db: sqlite3.Connection, message_ids: Iterable[int]) -> None
     )
 
 
-def abandon_readers(db: sqlite3.Connection, now: str) -> None:
+def abandon_readers(db: Connection, now: str) -> None:
     """Abandon all running cycles, since each may have read what is now forgotten.
 
     This includes every observer, as observers may be given observations of all conversations.

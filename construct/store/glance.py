@@ -3,7 +3,6 @@
 Imports little, to keep `construct brief` and `construct remind` fast.
 """
 
-import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TypeVar
 
 from construct.errors import DatabaseUnusableError
 from construct.store import faults
+from construct.store.driver import Connection, connect, error_name, errors
 from construct.store.version import APPLICATION_ID, SCHEMA_VERSION, has_side_file
 
 T = TypeVar("T")
@@ -18,25 +18,23 @@ _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 
 
 @contextmanager
-def glance(path: Path) -> Iterator[sqlite3.Connection | None]:
+def glance(path: Path) -> Iterator[Connection | None]:
     """Open the database read-only.
 
     Yields None if the file is missing, empty or from an earlier version. Raises
     DatabaseUnusableError if it is from a newer version or belongs to another program, and
-    sqlite3.Error if it is locked or damaged.
+    an SQLite error if it is locked or damaged.
     """
     if not path.exists():
         yield None
         return
     # Without a write-ahead log, `immutable` keeps SQLite from creating -wal and -shm files.
     options = "mode=ro" if has_side_file(path, "-wal") else "mode=ro&immutable=1"
-    with closing(
-        sqlite3.connect(f"{path.absolute().as_uri()}?{options}", uri=True, timeout=0)
-    ) as db:
+    with closing(connect(f"{path.absolute().as_uri()}?{options}", uri=True, timeout=0)) as db:
         yield db if _is_current(db, path) else None
 
 
-def read_at_a_glance(path: Path, read: Callable[[sqlite3.Connection], T], nothing: T) -> T:
+def read_at_a_glance(path: Path, read: Callable[[Connection], T], nothing: T) -> T:
     """Return what `read` finds in the database; `nothing` if it cannot be read now.
 
     It cannot if it is missing, locked or from an earlier version. Raises
@@ -47,15 +45,15 @@ def read_at_a_glance(path: Path, read: Callable[[sqlite3.Connection], T], nothin
     try:
         with glance(path) as db:
             return nothing if db is None else read(db)
-    except sqlite3.Error as error:
-        if getattr(error, "sqlite_errorname", "").startswith(_DAMAGED):
+    except errors() as error:
+        if error_name(error).startswith(_DAMAGED):
             raise faults.damaged_error(path) from error
         return nothing
     except OSError as error:
         raise DatabaseUnusableError(str(faults.cannot_open_error(path))) from error
 
 
-def _is_current(db: sqlite3.Connection, path: Path) -> bool:
+def _is_current(db: Connection, path: Path) -> bool:
     (application_id,) = db.execute("PRAGMA application_id").fetchone()
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if application_id != APPLICATION_ID:

@@ -6,12 +6,12 @@ active notes that the user states or plans, those of low priority apart;
 """
 
 import json
-import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from construct.clock import Clock
 from construct.store.acceptance import UNACCEPTED
+from construct.store.driver import Connection
 from construct.store.observations import ACTIVE
 from construct.store.records import Observation
 from construct.store.sql import ID_LIST, column, exists, insert, json_ids, scalar, select
@@ -66,18 +66,18 @@ _RELATION = """SELECT r.id, r.subject_id, r.predicate, r.object_id, r.observatio
     FROM relations AS r JOIN observations AS o ON o.id = r.observation_id"""
 
 
-def is_empty(db: sqlite3.Connection) -> bool:
+def is_empty(db: Connection) -> bool:
     """Return whether the graph has no entities."""
     return not exists(db, "entities")
 
 
-def entities(db: sqlite3.Connection, ids: Iterable[int] | None = None) -> list[Entity]:
+def entities(db: Connection, ids: Iterable[int] | None = None) -> list[Entity]:
     """Return the entities with these ids, or all of them, oldest first."""
     where, values = ("", ()) if ids is None else (f"WHERE id IN {ID_LIST}", (json_ids(ids),))
     return _entities(db.execute(f"{_ENTITIES} {where} ORDER BY id", values))
 
 
-def entities_called(db: sqlite3.Connection, names: Iterable[str]) -> list[Entity]:
+def entities_called(db: Connection, names: Iterable[str]) -> list[Entity]:
     """Return the entities that may have one of these lower-case names.
 
     Entities with aliases are always included, and so are those whose names have anything
@@ -95,7 +95,7 @@ def _entities(rows: Iterable[tuple[int, str, str | None, str]]) -> list[Entity]:
     return [Entity(id, name, kind, tuple(json.loads(aliases))) for id, name, kind, aliases in rows]
 
 
-def entities_of(db: sqlite3.Connection, observation_ids: Iterable[int]) -> list[int]:
+def entities_of(db: Connection, observation_ids: Iterable[int]) -> list[int]:
     """Return the ids of the entities that the relations of these notes name."""
     ids = json_ids(observation_ids)
     query = f"""SELECT subject_id FROM relations WHERE observation_id IN {ID_LIST}
@@ -103,7 +103,7 @@ def entities_of(db: sqlite3.Connection, observation_ids: Iterable[int]) -> list[
     return column(db, query, (ids, ids))
 
 
-def predicates(db: sqlite3.Connection) -> list[str]:
+def predicates(db: Connection) -> list[str]:
     """Return the 100 most used predicates, most used first."""
     query = """SELECT min(predicate) FROM relations GROUP BY lower(predicate)
                ORDER BY count(*) DESC, min(id) LIMIT 100"""
@@ -111,7 +111,7 @@ def predicates(db: sqlite3.Connection) -> list[str]:
 
 
 def relations_with(
-    db: sqlite3.Connection, entity_ids: Iterable[int], *, past: bool = False
+    db: Connection, entity_ids: Iterable[int], *, past: bool = False
 ) -> list[Relation]:
     """Return the relations in force that name one of these entities, oldest first.
 
@@ -129,20 +129,20 @@ def relations_with(
     return [Relation(*row) for row in rows]
 
 
-def insert_entity(db: sqlite3.Connection, name: str, kind: str | None, cycle_id: int) -> Entity:
+def insert_entity(db: Connection, name: str, kind: str | None, cycle_id: int) -> Entity:
     """Store an entity without aliases."""
     entity_id = insert(db, "entities", {"name": name, "type": kind, "cycle_id": cycle_id})
     return Entity(entity_id, name, kind, aliases=())
 
 
-def set_names(db: sqlite3.Connection, entity_id: int, name: str, aliases: Iterable[str]) -> None:
+def set_names(db: Connection, entity_id: int, name: str, aliases: Iterable[str]) -> None:
     """Store the name and aliases of an entity."""
     text = json.dumps(list(aliases), ensure_ascii=False)
     db.execute("UPDATE entities SET name = ?, aliases = ? WHERE id = ?", (name, text, entity_id))
 
 
 def insert_relation(
-    db: sqlite3.Connection,
+    db: Connection,
     subject_id: int,
     predicate: str,
     object_id: int,
@@ -163,33 +163,33 @@ def insert_relation(
         insert(db, "relations", {**row, "cycle_id": cycle_id, "created_at": now})
 
 
-def delete_relations_of(db: sqlite3.Connection, cycle_id: int) -> int:
+def delete_relations_of(db: Connection, cycle_id: int) -> int:
     """Delete a cycle's relations and return how many there were."""
     return db.execute("DELETE FROM relations WHERE cycle_id = ?", (cycle_id,)).rowcount
 
 
-def made_by(db: sqlite3.Connection, cycle_id: int) -> list[int]:
+def made_by(db: Connection, cycle_id: int) -> list[int]:
     """Return the ids of the entities that a cycle stored."""
     return column(db, "SELECT id FROM entities WHERE cycle_id = ?", (cycle_id,))
 
 
-def unrelated(db: sqlite3.Connection) -> set[int]:
+def unrelated(db: Connection) -> set[int]:
     """Return the ids of the entities that no relation names."""
     return set(column(db, f"SELECT id FROM entities WHERE {_UNRELATED}"))
 
 
-def delete_unrelated(db: sqlite3.Connection, entity_ids: Iterable[int]) -> int:
+def delete_unrelated(db: Connection, entity_ids: Iterable[int]) -> int:
     """Delete the entities among these that no relation names, and return how many."""
     query = f"DELETE FROM entities WHERE id IN {ID_LIST} AND {_UNRELATED}"
     return db.execute(query, (json_ids(entity_ids),)).rowcount
 
 
-def count_unread(db: sqlite3.Connection, after: int = 0) -> int:
+def count_unread(db: Connection, after: int = 0) -> int:
     """Count the notes, with ids above `after`, that a graph cycle is to read."""
     return scalar(db, f"SELECT count(*) FROM observations WHERE {_UNREAD} AND id > ?", (after,))
 
 
-def unread(db: sqlite3.Connection, limit: int, *, newest: bool = False) -> list[Observation]:
+def unread(db: Connection, limit: int, *, newest: bool = False) -> list[Observation]:
     """Return at most `limit` notes that a graph cycle is to read.
 
     The oldest come first, or the newest.
@@ -199,21 +199,21 @@ def unread(db: sqlite3.Connection, limit: int, *, newest: bool = False) -> list[
     return select(db, Observation, source, (limit,))
 
 
-def mark_read(db: sqlite3.Connection, observation_ids: Iterable[int], cycle_id: int) -> set[int]:
+def mark_read(db: Connection, observation_ids: Iterable[int], cycle_id: int) -> set[int]:
     """Record which cycle read those of the notes that are active; return their ids."""
     query = f"""UPDATE observations SET graph_cycle_id = ?
                 WHERE {ACTIVE} AND id IN {ID_LIST} RETURNING id"""
     return set(column(db, query, (cycle_id, json_ids(observation_ids))))
 
 
-def mark_unread(db: sqlite3.Connection, cycle_id: int) -> None:
+def mark_unread(db: Connection, cycle_id: int) -> None:
     """Mark the notes that a cycle read as unread."""
     db.execute(
         "UPDATE observations SET graph_cycle_id = NULL WHERE graph_cycle_id = ?", (cycle_id,)
     )
 
 
-def note_attempt(db: sqlite3.Connection) -> None:
+def note_attempt(db: Connection) -> None:
     """Record the newest note when a graph cycle failed or was undone.
 
     Notes up to it are no reason to start another cycle.
@@ -224,12 +224,12 @@ def note_attempt(db: sqlite3.Connection) -> None:
     )
 
 
-def attempted_up_to(db: sqlite3.Connection) -> int:
+def attempted_up_to(db: Connection) -> int:
     """Return the observation id recorded by `note_attempt`, or 0."""
     return int(scalar(db, "SELECT value FROM meta WHERE name = ?", (_ATTEMPTED,)) or 0)
 
 
-def notes_with(db: sqlite3.Connection, phrase: str) -> list[Observation]:
+def notes_with(db: Connection, phrase: str) -> list[Observation]:
     """Return the notes that contain this phrase, superseded ones too."""
     return select(
         db,
@@ -240,7 +240,7 @@ def notes_with(db: sqlite3.Connection, phrase: str) -> list[Observation]:
     )
 
 
-def not_hubs(db: sqlite3.Connection, entity_ids: Iterable[int], limit: int) -> list[int]:
+def not_hubs(db: Connection, entity_ids: Iterable[int], limit: int) -> list[int]:
     """Return the ids of entities that at most `limit` relations name, without the user."""
     query = f"""SELECT id FROM entities WHERE id IN {ID_LIST} AND lower(name) <> 'user' AND ? >=
                     (SELECT count(*) FROM relations WHERE subject_id = entities.id)

@@ -1,7 +1,6 @@
 """Access to the database from async code."""
 
 import asyncio
-import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +9,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from construct.store import faults
 from construct.store.database import open_database
+from construct.store.driver import Connection, errors
 from construct.user_rules import RulesFile
 
 P = ParamSpec("P")
@@ -37,11 +37,11 @@ class Store:
         self._rules = rules
         self._patience = _PATIENCE_SECONDS if patience is None else patience
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="construct-db")
-        self._db: sqlite3.Connection | None = None
+        self._db: Connection | None = None
 
     async def call(
         self,
-        work: Callable[Concatenate[sqlite3.Connection, P], T],
+        work: Callable[Concatenate[Connection, P], T],
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
@@ -57,14 +57,14 @@ class Store:
                 self._db.execute(f"PRAGMA busy_timeout = {int(self._patience * 1000)}")
             try:
                 return work(self._db, *args, **kwargs)
-            except sqlite3.Error as error:
+            except errors() as error:
                 raise faults.explain(error, self.path) from error
 
         future = asyncio.get_running_loop().run_in_executor(self._thread, run)
         future.add_done_callback(_retrieve_exception)
         return await asyncio.shield(future)
 
-    async def stoppable_call(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    async def stoppable_call(self, work: Callable[[Connection], T]) -> T:
         """Run `work(connection)` like `call`, but stop it if the waiting task is cancelled.
 
         Its transaction is then rolled back, and the connection is closed, so that nothing
@@ -78,7 +78,7 @@ class Store:
                 was_stopped.set()
             return stop.is_set()
 
-        def run(db: sqlite3.Connection) -> T:
+        def run(db: Connection) -> T:
             if is_stopped():
                 raise InterruptedError
             db.set_progress_handler(is_stopped, _STEPS_BETWEEN_CHECKS)

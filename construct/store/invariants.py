@@ -8,9 +8,9 @@ assembled, which removes them.
 """
 
 import json
-import sqlite3
 from collections.abc import Collection, Iterable, Iterator
 
+from construct.store.driver import Connection, database_errors
 from construct.store.flags import IN_FORCE
 from construct.store.observations import ACTIVE
 from construct.store.shown import FOREVER
@@ -193,7 +193,7 @@ _TAKE_IN_CHECKS = (
 
 
 def violations(
-    db: sqlite3.Connection, conversation_ids: Collection[int] | None = None, schema: str = "main"
+    db: Connection, conversation_ids: Collection[int] | None = None, schema: str = "main"
 ) -> list[str]:
     """Return a sentence for each violated invariant in these conversations, or in all.
 
@@ -207,7 +207,7 @@ def violations(
 
 
 def _run(
-    db: sqlite3.Connection, checks: Iterable[tuple[str, str]], ids: str | None = None
+    db: Connection, checks: Iterable[tuple[str, str]], ids: str | None = None
 ) -> Iterator[str]:
     """Run queries for violations, and yield a sentence for each row they find."""
     for query, form in checks:
@@ -215,12 +215,12 @@ def _run(
             yield form.format(*("none" if value is None else value for value in row))
 
 
-def take_in_violations(db: sqlite3.Connection) -> list[str]:
+def take_in_violations(db: Connection) -> list[str]:
     """Return a sentence for each error in the take-in bookkeeping of `store/shown.py`."""
     return list(_run(db, _TAKE_IN_CHECKS))
 
 
-def index_violations(db: sqlite3.Connection) -> list[str]:
+def index_violations(db: Connection) -> list[str]:
     """Return a sentence for each full-text index that disagrees with its table.
 
     Needs the write lock.
@@ -229,14 +229,14 @@ def index_violations(db: sqlite3.Connection) -> list[str]:
     for table in ("messages", "observations"):
         try:
             db.execute(f"INSERT INTO {table}_fts({table}_fts, rank) VALUES ('integrity-check', 1)")
-        except sqlite3.DatabaseError as error:
+        except database_errors() as error:
             if not getattr(error, "sqlite_errorname", "").startswith("SQLITE_CORRUPT"):
                 raise
             problems.append(f"The full-text index of {table} disagrees with the table.")
     return problems
 
 
-def file_violations(db: sqlite3.Connection) -> list[str]:
+def file_violations(db: Connection) -> list[str]:
     """Return a sentence for each fault in the file, five at most, and each dangling reference."""
     damaged = [
         f"The file is damaged: {row[0]}"

@@ -1,6 +1,5 @@
 """Queries for messages."""
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ from construct.pasted import Span, dump_spans
 from construct.program import in_shell
 from construct.store.attachments import NewAttachment, add_attachments
 from construct.store.conversations import get_conversation
+from construct.store.driver import Connection
 from construct.store.records import (
     LEFT_OUT_SQL,
     NOTEBOOK_SQL,
@@ -68,7 +68,7 @@ class NewMessage:
 
 
 def add_message(
-    db: sqlite3.Connection,
+    db: Connection,
     conversation_id: int,
     message: NewMessage,
     now: str,
@@ -100,7 +100,7 @@ def add_message(
     return select(db, Message, "messages WHERE id = ?", (message_id,))[0]
 
 
-def last_time(db: sqlite3.Connection, conversation_id: int) -> str | None:
+def last_time(db: Connection, conversation_id: int) -> str | None:
     """Return when the newest message of a conversation was said, None if it has none."""
     return scalar(
         db,
@@ -109,12 +109,12 @@ def last_time(db: sqlite3.Connection, conversation_id: int) -> str | None:
     )
 
 
-def messages_of(db: sqlite3.Connection, conversation_id: int) -> list[Message]:
+def messages_of(db: Connection, conversation_id: int) -> list[Message]:
     """Return all messages of a conversation, oldest first, archived ones too."""
     return select(db, Message, "messages WHERE conversation_id = ? ORDER BY id", (conversation_id,))
 
 
-def latest_messages(db: sqlite3.Connection, limit: int) -> list[Message]:
+def latest_messages(db: Connection, limit: int) -> list[Message]:
     """Return the newest messages of all conversations, grouped by conversation."""
     source = """messages WHERE id IN (
         SELECT id FROM messages ORDER BY created_at DESC, id DESC LIMIT ?)
@@ -122,14 +122,14 @@ def latest_messages(db: sqlite3.Connection, limit: int) -> list[Message]:
     return select(db, Message, source, (limit,))
 
 
-def messages_since(db: sqlite3.Connection, moment: str) -> list[Message]:
+def messages_since(db: Connection, moment: str) -> list[Message]:
     """Return all messages since a stored time, grouped by conversation."""
     source = "messages WHERE created_at >= ? ORDER BY conversation_id, id"
     return select(db, Message, source, (moment,))
 
 
 def live_messages(
-    db: sqlite3.Connection, conversation_id: int, after: int, until: int = LAST
+    db: Connection, conversation_id: int, after: int, until: int = LAST
 ) -> list[Message]:
     """Return unarchived messages with after < id <= until, oldest first."""
     source = (
@@ -148,9 +148,7 @@ class MessageCounts:
     """Messages that the model is shown word for word."""
 
 
-def count_messages(
-    db: sqlite3.Connection, conversation_id: int, marks: Watermarks
-) -> MessageCounts:
+def count_messages(db: Connection, conversation_id: int, marks: Watermarks) -> MessageCounts:
     """Count the messages of a conversation itself, without those of its parent."""
     row = db.execute(
         f"""SELECT count(*), count(*) FILTER (WHERE archived = 0 AND id > ?),
@@ -162,7 +160,7 @@ def count_messages(
 
 
 def unobserved_and_window_tokens(
-    db: sqlite3.Connection, conversation_id: int, marks: Watermarks
+    db: Connection, conversation_id: int, marks: Watermarks
 ) -> tuple[int, int]:
     """Return the tokens of a conversation's unobserved messages, and of those in its window.
 
@@ -177,14 +175,14 @@ def unobserved_and_window_tokens(
     return int(unobserved), int(in_window)
 
 
-def live_ids(db: sqlite3.Connection, conversation_id: int, after: int) -> list[int]:
+def live_ids(db: Connection, conversation_id: int, after: int) -> list[int]:
     """Return the ids of a conversation's unarchived messages above `after`."""
     query = "SELECT id FROM messages WHERE conversation_id = ? AND archived = 0 AND id > ?"
     return column(db, query, (conversation_id, after))
 
 
 def newest_messages(
-    db: sqlite3.Connection,
+    db: Connection,
     conversation_id: int,
     limit: int,
     until: int = LAST,
@@ -216,7 +214,7 @@ def is_readable(message: Message) -> bool:
     return not hidden and message.quotes is None
 
 
-def get_message(db: sqlite3.Connection, message_id: int) -> Message:
+def get_message(db: Connection, message_id: int) -> Message:
     """Return a message; raises NotFoundError."""
     message = first(db, Message, "messages WHERE id = ?", (message_id,))
     if message is None:
@@ -226,23 +224,23 @@ def get_message(db: sqlite3.Connection, message_id: int) -> Message:
     return message
 
 
-def messages_with_ids(db: sqlite3.Connection, ids: Sequence[int]) -> list[Message]:
+def messages_with_ids(db: Connection, ids: Sequence[int]) -> list[Message]:
     """Return the messages with these ids, by id, skipping missing ones."""
     return select(db, Message, f"messages WHERE id IN {ID_LIST} ORDER BY id", (json_ids(ids),))
 
 
-def messages_with_uids(db: sqlite3.Connection, uids: Sequence[str]) -> list[Message]:
+def messages_with_uids(db: Connection, uids: Sequence[str]) -> list[Message]:
     """Return the messages with these uids, in the same order, skipping missing ones."""
     messages = [first(db, Message, "messages WHERE uid = ?", (uid,)) for uid in uids]
     return [message for message in messages if message is not None]
 
 
-def is_small_model_noted(db: sqlite3.Connection) -> bool:
+def is_small_model_noted(db: Connection) -> bool:
     """Return whether `note_small_model` has run on this database."""
     return exists(db, "meta WHERE name = ?", (_SMALL_MODEL_NOTED,))
 
 
-def note_small_model(db: sqlite3.Connection) -> bool:
+def note_small_model(db: Connection) -> bool:
     """Return whether the former built-in model ever replied, and note that this was checked.
 
     This reads every message, so it is done once per database.
@@ -252,30 +250,30 @@ def note_small_model(db: sqlite3.Connection) -> bool:
     return has_replied
 
 
-def is_message_available(db: sqlite3.Connection, message_id: int) -> bool:
+def is_message_available(db: Connection, message_id: int) -> bool:
     """Return whether a message exists and is neither forgotten nor withheld."""
     return exists(db, "messages WHERE id = ? AND withheld = 0", (message_id,))
 
 
-def recent_times(db: sqlite3.Connection, conversation_id: int) -> list[str]:
+def recent_times(db: Connection, conversation_id: int) -> list[str]:
     """Return the times of the dozen newest user messages, newest first."""
     query = """SELECT created_at FROM messages WHERE conversation_id = ? AND role = 'user'
                ORDER BY id DESC LIMIT 12"""
     return column(db, query, (conversation_id,))
 
 
-def last_message_id(db: sqlite3.Connection, conversation_id: int, until: int = LAST) -> int:
+def last_message_id(db: Connection, conversation_id: int, until: int = LAST) -> int:
     """Return the id of the newest message with id <= until, 0 if there is none."""
     query = "SELECT id FROM messages WHERE conversation_id = ? AND id <= ? ORDER BY id DESC LIMIT 1"
     return scalar(db, query, (conversation_id, until)) or 0
 
 
-def mark_retried(db: sqlite3.Connection, replies: Sequence[int]) -> None:
+def mark_retried(db: Connection, replies: Sequence[int]) -> None:
     """Hide replies that a later reply to the same message replaced."""
     db.executemany("UPDATE messages SET retried = 1 WHERE id = ?", [(reply,) for reply in replies])
 
 
-def exclude_from_requests(db: sqlite3.Connection, messages: Sequence[int], reason: str) -> None:
+def exclude_from_requests(db: Connection, messages: Sequence[int], reason: str) -> None:
     """Leave messages out of requests from now on; they stay stored and searchable."""
     db.executemany(
         "UPDATE messages SET stop_reason = ? WHERE id = ?",
@@ -283,14 +281,14 @@ def exclude_from_requests(db: sqlite3.Connection, messages: Sequence[int], reaso
     )
 
 
-def include_again(db: sqlite3.Connection, message_id: int) -> None:
+def include_again(db: Connection, message_id: int) -> None:
     """Include a message in requests again, now that the model has answered it."""
     db.execute(
         f"UPDATE messages SET stop_reason = NULL WHERE id = ? AND {LEFT_OUT_SQL}", (message_id,)
     )
 
 
-def prompt_history(db: sqlite3.Connection) -> list[str]:
+def prompt_history(db: Connection) -> list[str]:
     """Return the newest 2,000 messages that the user typed here, newest first."""
     return column(
         db,

@@ -1,9 +1,9 @@
 """Queries for the history of the memory: what was active when, and what cycles noted."""
 
-import sqlite3
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from construct.store.driver import Connection
 from construct.store.records import NOT_REVERTED_SQL, Observation
 from construct.store.sql import ID_LIST, column, json_ids, scalar, select
 
@@ -13,21 +13,21 @@ STAND_IN = "stand-in for "
 """How the note begins that names a refused line and the user's sentence in its place."""
 
 
-def without_reverted(db: sqlite3.Connection, ids: Collection[int]) -> list[Observation]:
+def without_reverted(db: Connection, ids: Collection[int]) -> list[Observation]:
     """Return the observations among these whose cycle was not undone, by generation."""
     source = f"""observations WHERE id IN {ID_LIST} AND cycle_id IN {NOT_REVERTED_SQL}
                  ORDER BY generation, id"""
     return select(db, Observation, source, (json_ids(ids),))
 
 
-def checked_by(db: sqlite3.Connection, cycle_id: int) -> str | None:
+def checked_by(db: Connection, cycle_id: int) -> str | None:
     """Return the model that verified the results of a cycle, or None."""
     query = """SELECT model FROM usage WHERE cycle_id = ? AND purpose = 'verifier'
                ORDER BY id DESC LIMIT 1"""
     return scalar(db, query, (cycle_id,))
 
 
-def notes_quoting(db: sqlite3.Connection, content: str) -> list[tuple[str, str]]:
+def notes_quoting(db: Connection, content: str) -> list[tuple[str, str]]:
     """Return (time, note) for the notes of cycles that quote this content."""
     rows = db.execute(
         """SELECT coalesce(finished_at, started_at), value FROM cycles, json_each(cycles.notes)
@@ -37,7 +37,7 @@ def notes_quoting(db: sqlite3.Connection, content: str) -> list[tuple[str, str]]
     return rows.fetchall()
 
 
-def notes_of_reflections(db: sqlite3.Connection, limit: int) -> list[str]:
+def notes_of_reflections(db: Connection, limit: int) -> list[str]:
     """Return the notes of the newest reflector cycles, newest cycle first."""
     query = """SELECT value FROM (
         SELECT id, notes FROM cycles WHERE kind = 'reflector' AND notes IS NOT NULL
@@ -46,7 +46,7 @@ def notes_of_reflections(db: sqlite3.Connection, limit: int) -> list[str]:
     return column(db, query, (limit,))
 
 
-def notes_of_stand_ins(db: sqlite3.Connection, limit: int) -> list[str]:
+def notes_of_stand_ins(db: Connection, limit: int) -> list[str]:
     """Return the newest notes of observer cycles on sentences that stand in for refused lines."""
     query = """SELECT value FROM cycles, json_each(cycles.notes)
                WHERE kind = 'observer' AND notes IS NOT NULL AND instr(value, ?) = 1
@@ -54,14 +54,14 @@ def notes_of_stand_ins(db: sqlite3.Connection, limit: int) -> list[str]:
     return column(db, query, (STAND_IN, limit))
 
 
-def withheld_at(db: sqlite3.Connection, observation_id: int) -> list[str]:
+def withheld_at(db: Connection, observation_id: int) -> list[str]:
     """Return the times when requests withheld an observation."""
     query = """SELECT withheld_at FROM question_items JOIN questions ON questions.id = question_id
                WHERE observation_id = ? AND withheld_at IS NOT NULL"""
     return column(db, query, (observation_id,))
 
 
-def active_at(db: sqlite3.Connection, moment: str) -> list[Observation]:
+def active_at(db: Connection, moment: str) -> list[Observation]:
     """Return the observations that were active at a stored time, oldest commit first.
 
     Cycles undone since count as if they had never run.
@@ -85,7 +85,7 @@ class Span:
     """None if it is not superseded."""
 
 
-def spans(db: sqlite3.Connection) -> list[Span]:
+def spans(db: Connection) -> list[Span]:
     """Return the spans of all observations, oldest first, without those of undone cycles."""
     rows = db.execute(
         """SELECT generation, priority, o.created_at, iif(made.kind = 'edit' AND NOT EXISTS (
@@ -111,7 +111,7 @@ class Generation:
     """Sources of a reflection of a later generation."""
 
 
-def generations(db: sqlite3.Connection) -> list[Generation]:
+def generations(db: Connection) -> list[Generation]:
     """Count all observations by generation, without those of undone cycles."""
     rows = db.execute(
         f"""SELECT generation, count(*), sum(superseded_at IS NULL AND committed_at IS NOT NULL),

@@ -9,9 +9,9 @@ same). If an observation was to be replaced but was not, there is a row of
 links remain when the cycle is undone, so that forgetting either one finds the other.
 """
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 
+from construct.store.driver import Connection
 from construct.store.records import Message, Observation
 from construct.store.sql import ID_LIST, column, json_ids, scalar, select
 
@@ -28,7 +28,7 @@ _REPEATS = f"""SELECT observation_id FROM observation_replaced
 # Each query gives the neighbours of some observations along one kind of link.
 
 
-def _reachable(db: sqlite3.Connection, ids: Iterable[int], *links: str) -> set[int]:
+def _reachable(db: Connection, ids: Iterable[int], *links: str) -> set[int]:
     """Return these ids and all that the links lead to, however far."""
     found: set[int] = set()
     new = set(ids)
@@ -39,32 +39,32 @@ def _reachable(db: sqlite3.Connection, ids: Iterable[int], *links: str) -> set[i
     return found
 
 
-def with_sources(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
+def with_sources(db: Connection, ids: Iterable[int]) -> set[int]:
     """Return the ids of these observations and all their sources."""
     return _reachable(db, ids, _SOURCES)
 
 
-def with_reflections(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
+def with_reflections(db: Connection, ids: Iterable[int]) -> set[int]:
     """Return the ids of these observations and all reflections made from them."""
     return _reachable(db, ids, _REFLECTIONS)
 
 
-def with_origins(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
+def with_origins(db: Connection, ids: Iterable[int]) -> set[int]:
     """Return the ids of these observations and their sources, with all versions and repeats."""
     return _reachable(db, ids, _SOURCES, _EDITED, _EDITS, _REPEATED, _REPEATS)
 
 
-def with_dependents(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
+def with_dependents(db: Connection, ids: Iterable[int]) -> set[int]:
     """Return the ids of these observations and their reflections, with all versions of both."""
     return _reachable(db, ids, _REFLECTIONS, _EDITED, _EDITS)
 
 
-def with_earlier_forms(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
+def with_earlier_forms(db: Connection, ids: Iterable[int]) -> set[int]:
     """Return the ids of these observations, their sources, and what they are edits of."""
     return _reachable(db, ids, _SOURCES, _EDITED)
 
 
-def sources_nearest_first(db: sqlite3.Connection, observation_id: int) -> list[Observation]:
+def sources_nearest_first(db: Connection, observation_id: int) -> list[Observation]:
     """Return all direct and indirect sources of an observation, the nearest first."""
     nearest: list[Observation] = []
     seen = {observation_id}
@@ -78,7 +78,7 @@ def sources_nearest_first(db: sqlite3.Connection, observation_id: int) -> list[O
     return nearest
 
 
-def link_messages(db: sqlite3.Connection, observation_id: int, message_ids: Iterable[int]) -> None:
+def link_messages(db: Connection, observation_id: int, message_ids: Iterable[int]) -> None:
     """Record which messages an observation was drawn from."""
     db.executemany(
         "INSERT OR IGNORE INTO observation_messages (observation_id, message_id) VALUES (?, ?)",
@@ -86,7 +86,7 @@ def link_messages(db: sqlite3.Connection, observation_id: int, message_ids: Iter
     )
 
 
-def link_sources(db: sqlite3.Connection, observation_id: int, source_ids: Sequence[int]) -> None:
+def link_sources(db: Connection, observation_id: int, source_ids: Sequence[int]) -> None:
     """Record which observations a reflection was made from, and that it rests on their messages."""
     db.executemany(
         "INSERT OR IGNORE INTO observation_sources (observation_id, source_id) VALUES (?, ?)",
@@ -95,7 +95,7 @@ def link_sources(db: sqlite3.Connection, observation_id: int, source_ids: Sequen
     link_through(db, observation_id, source_ids)
 
 
-def link_through(db: sqlite3.Connection, observation_id: int, others: Iterable[int]) -> None:
+def link_through(db: Connection, observation_id: int, others: Iterable[int]) -> None:
     """Record that an observation rests, through others, on the messages behind those."""
     db.execute(
         f"""INSERT OR IGNORE INTO observation_messages (observation_id, message_id, direct)
@@ -105,7 +105,7 @@ def link_through(db: sqlite3.Connection, observation_id: int, others: Iterable[i
 
 
 def link_replaced(
-    db: sqlite3.Connection, pairs: Iterable[tuple[int, int]], relation: str, cycle_id: int
+    db: Connection, pairs: Iterable[tuple[int, int]], relation: str, cycle_id: int
 ) -> None:
     """Store that the first observation of each pair replaces the second."""
     db.executemany(
@@ -115,7 +115,7 @@ def link_replaced(
     )
 
 
-def link_borrowed(db: sqlite3.Connection, pairs: Iterable[tuple[int, int]]) -> None:
+def link_borrowed(db: Connection, pairs: Iterable[tuple[int, int]]) -> None:
     """Store that the first observation of each pair may have taken names from the second."""
     db.executemany(
         "INSERT OR IGNORE INTO observation_borrowed (observation_id, lender_id) VALUES (?, ?)",
@@ -123,7 +123,7 @@ def link_borrowed(db: sqlite3.Connection, pairs: Iterable[tuple[int, int]]) -> N
     )
 
 
-def inherit_links(db: sqlite3.Connection, old: int, new: int) -> None:
+def inherit_links(db: Connection, old: int, new: int) -> None:
     """Copy the links of an observation to its edit.
 
     These are the messages it rests on, what it borrowed from and, while it is pending, what
@@ -150,7 +150,7 @@ def inherit_links(db: sqlite3.Connection, old: int, new: int) -> None:
     )
 
 
-def messages_behind(db: sqlite3.Connection, ids: Iterable[int]) -> list[Message]:
+def messages_behind(db: Connection, ids: Iterable[int]) -> list[Message]:
     """Return the messages behind these observations, oldest first.
 
     Sources of all generations count.
@@ -161,7 +161,7 @@ def messages_behind(db: sqlite3.Connection, ids: Iterable[int]) -> list[Message]
     return select(db, Message, source, (json_ids(ids),))
 
 
-def messages_named(db: sqlite3.Connection, ids: Iterable[int]) -> list[Message]:
+def messages_named(db: Connection, ids: Iterable[int]) -> list[Message]:
     """Return the messages that these observations name themselves, oldest first."""
     source = f"""messages WHERE id IN (
         SELECT message_id FROM observation_messages WHERE direct AND observation_id IN {ID_LIST})
@@ -169,27 +169,27 @@ def messages_named(db: sqlite3.Connection, ids: Iterable[int]) -> list[Message]:
     return select(db, Message, source, (json_ids(ids),))
 
 
-def message_links(db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int, int]]:
+def message_links(db: Connection, ids: Iterable[int]) -> list[tuple[int, int]]:
     """Return (observation id, message id) for the messages that these themselves name."""
     query = f"""SELECT observation_id, message_id FROM observation_messages
                 WHERE direct AND observation_id IN {ID_LIST} ORDER BY 1, 2"""
     return db.execute(query, (json_ids(ids),)).fetchall()
 
 
-def source_links(db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int, int]]:
+def source_links(db: Connection, ids: Iterable[int]) -> list[tuple[int, int]]:
     """Return (observation id, source id) for the direct sources of these observations."""
     query = f"""SELECT observation_id, source_id FROM observation_sources
                 WHERE observation_id IN {ID_LIST} ORDER BY 1, 2"""
     return db.execute(query, (json_ids(ids),)).fetchall()
 
 
-def sources_of(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[int]]:
+def sources_of(db: Connection, ids: Iterable[int]) -> dict[int, list[int]]:
     """Return the direct sources of each observation, by observation id."""
     query = "SELECT source_id FROM observation_sources WHERE observation_id = ? ORDER BY source_id"
     return {i: column(db, query, (i,)) for i in ids}
 
 
-def observations_from(db: sqlite3.Connection, message_ids: Iterable[int]) -> list[Observation]:
+def observations_from(db: Connection, message_ids: Iterable[int]) -> list[Observation]:
     """Return the observations that themselves name any of these messages."""
     source = f"""observations WHERE id IN (
         SELECT observation_id FROM observation_messages WHERE direct AND message_id IN {ID_LIST})
@@ -197,7 +197,7 @@ def observations_from(db: sqlite3.Connection, message_ids: Iterable[int]) -> lis
     return select(db, Observation, source, (json_ids(message_ids),))
 
 
-def observations_in(db: sqlite3.Connection, conversation_id: int) -> set[int]:
+def observations_in(db: Connection, conversation_id: int) -> set[int]:
     """Return the ids of a conversation's observations and of all that rest on its messages."""
     query = """SELECT id FROM observations WHERE conversation_id = :id
                UNION SELECT observation_id FROM observation_messages
@@ -212,7 +212,7 @@ _SAID_AT = """iif(m.created_at > :now, ifnull((
 """SQL for when a message was said, as far as that can be told."""
 
 
-def last_said(db: sqlite3.Connection, ids: Iterable[int], now: str) -> dict[int, tuple[str, int]]:
+def last_said(db: Connection, ids: Iterable[int], now: str) -> dict[int, tuple[str, int]]:
     """Return the time and id of the newest message behind each observation.
 
     A message dated after `now`, by a clock that was wrong, counts as said just before the
@@ -234,7 +234,7 @@ def last_said(db: sqlite3.Connection, ids: Iterable[int], now: str) -> dict[int,
     return {i: (said_at, int(newest.rpartition(" ")[2] or 0)) for i, said_at, newest in rows}
 
 
-def newest_message_under(db: sqlite3.Connection, ids: Sequence[int]) -> dict[int, int]:
+def newest_message_under(db: Connection, ids: Sequence[int]) -> dict[int, int]:
     """Return the highest id of the messages behind each observation, 0 if none is left.
 
     The messages behind sources of any generation count. An imported message may have been
@@ -244,7 +244,7 @@ def newest_message_under(db: sqlite3.Connection, ids: Sequence[int]) -> dict[int
     return {i: scalar(db, query, (i,)) for i in ids}
 
 
-def resting_on_nothing(db: sqlite3.Connection, ids: Iterable[int]) -> frozenset[int]:
+def resting_on_nothing(db: Connection, ids: Iterable[int]) -> frozenset[int]:
     """Return the ids of those of these observations that rest on no message."""
     query = f"""SELECT value FROM json_each(?) WHERE value NOT IN (
         SELECT observation_id FROM observation_messages WHERE observation_id IN {ID_LIST})"""
@@ -252,7 +252,7 @@ def resting_on_nothing(db: sqlite3.Connection, ids: Iterable[int]) -> frozenset[
 
 
 def resting_in(
-    db: sqlite3.Connection, ids: Iterable[int], conversation_ids: Iterable[int]
+    db: Connection, ids: Iterable[int], conversation_ids: Iterable[int]
 ) -> frozenset[int]:
     """Return the ids of observations that go back to a message of these conversations."""
     query = f"""SELECT DISTINCT observation_id FROM observation_messages
@@ -261,7 +261,7 @@ def resting_in(
     return frozenset(column(db, query, (json_ids(ids), json_ids(conversation_ids))))
 
 
-def lent_to(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
+def lent_to(db: Connection, ids: Iterable[int]) -> set[int]:
     """Return the ids of later observations that took a name or number from one of these.
 
     Such an observation was to replace the other, and rests on its messages. A reflection

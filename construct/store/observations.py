@@ -4,7 +4,6 @@ Here, active observations are those that the model may be shown: withheld ones d
 `Observation.state`, and `active_at` and `generations` in note_history.py, count them.
 """
 
-import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from itertools import chain
 
 from construct.errors import NotFoundError
 from construct.program import in_shell
+from construct.store.driver import Connection
 from construct.store.forbidden import is_forbidden
 from construct.store.records import Descent, Observation
 from construct.store.sql import (
@@ -38,7 +38,7 @@ _ACTIVE_OR_PENDING = "superseded_at IS NULL AND withheld = 0"
 _PENDING = "conversation_id = ? AND committed_at IS NULL AND superseded_at IS NULL"
 
 
-def insert_observation(db: sqlite3.Connection, values: Mapping[str, object]) -> int | None:
+def insert_observation(db: Connection, values: Mapping[str, object]) -> int | None:
     """Store an observation with a new uid and return its id.
 
     If the user's rules forbid the content, nothing is stored and the result is None. A
@@ -52,7 +52,7 @@ def insert_observation(db: sqlite3.Connection, values: Mapping[str, object]) -> 
     return insert(db, "observations", {"uid": new_uid(), **values})
 
 
-def observation(db: sqlite3.Connection, observation_id: int) -> Observation:
+def observation(db: Connection, observation_id: int) -> Observation:
     """Return an observation; raises NotFoundError."""
     record = first(db, Observation, "observations WHERE id = ?", (observation_id,))
     if record is None:
@@ -62,14 +62,14 @@ def observation(db: sqlite3.Connection, observation_id: int) -> Observation:
     return record
 
 
-def observations(db: sqlite3.Connection, ids: Sequence[int]) -> list[Observation]:
+def observations(db: Connection, ids: Sequence[int]) -> list[Observation]:
     """Return the observations with these ids, in the same order, skipping missing ones."""
     stored = select(db, Observation, f"observations WHERE id IN {ID_LIST}", (json_ids(ids),))
     by_id = {o.id: o for o in stored}
     return [by_id[i] for i in ids if i in by_id]
 
 
-def kept_by_model(db: sqlite3.Connection, message_ids: Sequence[int]) -> list[tuple[int, int]]:
+def kept_by_model(db: Connection, message_ids: Sequence[int]) -> list[tuple[int, int]]:
     """Return (id, message id) of active notes that the main model kept of these messages.
 
     Without those that the user has pinned.
@@ -81,7 +81,7 @@ def kept_by_model(db: sqlite3.Connection, message_ids: Sequence[int]) -> list[tu
     return db.execute(query, (Origin.ASSISTANT, json_ids(message_ids))).fetchall()
 
 
-def active_in_scope(db: sqlite3.Connection, descent: Descent | None) -> list[Observation]:
+def active_in_scope(db: Connection, descent: Descent | None) -> list[Observation]:
     """Return the active observations in scope, oldest commit first (see `scope_filter`)."""
     where, values = scope_filter(descent)
     return select(
@@ -89,7 +89,7 @@ def active_in_scope(db: sqlite3.Connection, descent: Descent | None) -> list[Obs
     )
 
 
-def in_scope(db: sqlite3.Connection, ids: Iterable[int], descent: Descent | None) -> list[int]:
+def in_scope(db: Connection, ids: Iterable[int], descent: Descent | None) -> list[int]:
     """Return those of the ids whose observations are in scope (see `scope_filter`)."""
     where, values = scope_filter(descent)
     query = f"SELECT id FROM observations WHERE id IN {ID_LIST}{where}"
@@ -97,7 +97,7 @@ def in_scope(db: sqlite3.Connection, ids: Iterable[int], descent: Descent | None
 
 
 def by_urgency(
-    db: sqlite3.Connection, descent: Descent | None, plans_from: str = ""
+    db: Connection, descent: Descent | None, plans_from: str = ""
 ) -> Iterator[tuple[int, int]]:
     """Yield (id, tokens) of the observations in scope and in sight, most urgent first.
 
@@ -113,30 +113,30 @@ def by_urgency(
     )
 
 
-def tokens_in_sight(db: sqlite3.Connection, descent: Descent | None, plans_from: str = "") -> int:
+def tokens_in_sight(db: Connection, descent: Descent | None, plans_from: str = "") -> int:
     """Return the total tokens of the observations in scope and in sight (see `by_urgency`)."""
     where, values = scope_filter(descent)
     query = f"SELECT total(token_count) FROM observations WHERE {IN_SIGHT}{where}"
     return int(scalar(db, query, (plans_from, *values)))
 
 
-def has_pending(db: sqlite3.Connection, conversation_id: int) -> bool:
+def has_pending(db: Connection, conversation_id: int) -> bool:
     """Return whether a conversation has pending observations."""
     return exists(db, f"observations WHERE {_PENDING}", (conversation_id,))
 
 
-def pending(db: sqlite3.Connection, conversation_id: int) -> list[Observation]:
+def pending(db: Connection, conversation_id: int) -> list[Observation]:
     """Return a conversation's pending observations, oldest first."""
     return select(db, Observation, f"observations WHERE {_PENDING} ORDER BY id", (conversation_id,))
 
 
-def commit_pending(db: sqlite3.Connection, conversation_id: int, now: str) -> int:
+def commit_pending(db: Connection, conversation_id: int, now: str) -> int:
     """Commit a conversation's pending observations and return how many there were."""
     update = f"UPDATE observations SET committed_at = ? WHERE {_PENDING}"
     return db.execute(update, (now, conversation_id)).rowcount
 
 
-def supersede(db: sqlite3.Connection, ids: Iterable[int], cycle_id: int, now: str) -> None:
+def supersede(db: Connection, ids: Iterable[int], cycle_id: int, now: str) -> None:
     """Mark observations as superseded by a cycle."""
     db.executemany(
         """UPDATE observations SET superseded_at = ?, superseded_by = ?
@@ -145,13 +145,13 @@ def supersede(db: sqlite3.Connection, ids: Iterable[int], cycle_id: int, now: st
     )
 
 
-def set_pinned(db: sqlite3.Connection, observation_id: int, *, pinned: bool) -> None:
+def set_pinned(db: Connection, observation_id: int, *, pinned: bool) -> None:
     """Pin or unpin an observation."""
     db.execute("UPDATE observations SET pinned = ? WHERE id = ?", (int(pinned), observation_id))
 
 
 def matching(
-    db: sqlite3.Connection, expression: str, descent: Descent | None, limit: int
+    db: Connection, expression: str, descent: Descent | None, limit: int
 ) -> list[Observation]:
     """Return active and pending observations that match an FTS5 expression, best first."""
     if not expression:
@@ -165,7 +165,7 @@ def matching(
 
 
 def newest(
-    db: sqlite3.Connection,
+    db: Connection,
     descent: Descent | None,
     limit: int,
     *,
@@ -182,7 +182,7 @@ def newest(
 
 
 def high_with_day_ahead(
-    db: sqlite3.Connection, descent: Descent | None, today: str, limit: int
+    db: Connection, descent: Descent | None, today: str, limit: int
 ) -> list[Observation]:
     """Return active and pending observations of high priority with a day ahead, nearest first."""
     where, values = scope_filter(descent)
@@ -192,7 +192,7 @@ def high_with_day_ahead(
     return select(db, Observation, source, (today, *values, limit))
 
 
-def to_be_replaced(db: sqlite3.Connection) -> frozenset[int]:
+def to_be_replaced(db: Connection) -> frozenset[int]:
     """Return the ids of observations that a pending one will replace once it is committed."""
     query = """SELECT replaced_id FROM observation_replaced
                JOIN observations ON observations.id = observation_id
@@ -200,7 +200,7 @@ def to_be_replaced(db: sqlite3.Connection) -> frozenset[int]:
     return frozenset(column(db, query))
 
 
-def note_asked(db: sqlite3.Connection, ids: Sequence[int], now: str) -> None:
+def note_asked(db: Connection, ids: Sequence[int], now: str) -> None:
     """Record that the model was told to ask how these plans turned out, if not yet recorded."""
     db.executemany(
         "UPDATE observations SET asked_at = ? WHERE id = ? AND asked_at IS NULL",
@@ -233,9 +233,7 @@ class StateCounts:
     """Plans that have left the sight, since their day is long past."""
 
 
-def count_by_state(
-    db: sqlite3.Connection, descent: Descent | None, plans_from: str = ""
-) -> StateCounts:
+def count_by_state(db: Connection, descent: Descent | None, plans_from: str = "") -> StateCounts:
     """Count the observations in scope by state (see `scope_filter` and `by_urgency`)."""
     where, values = scope_filter(descent)
     rows = db.execute(
@@ -303,7 +301,7 @@ def _rests_on(table: str) -> str:
         WHERE observation_id = {table}.id AND messages.conversation_id = ?)"""
 
 
-def unsuperseded(db: sqlite3.Connection, descent: Descent | None = None) -> list[Observation]:
+def unsuperseded(db: Connection, descent: Descent | None = None) -> list[Observation]:
     """Return the observations in scope that are not superseded, oldest first.
 
     They are the active, pending and withheld ones (see `scope_filter`).
@@ -313,17 +311,17 @@ def unsuperseded(db: sqlite3.Connection, descent: Descent | None = None) -> list
     return select(db, Observation, source, values)
 
 
-def all_observations(db: sqlite3.Connection) -> list[Observation]:
+def all_observations(db: Connection) -> list[Observation]:
     """Return every observation, superseded ones too, oldest first."""
     return select(db, Observation, "observations ORDER BY id")
 
 
-def newest_reflections(db: sqlite3.Connection, limit: int) -> list[Observation]:
+def newest_reflections(db: Connection, limit: int) -> list[Observation]:
     """Return the newest active reflections, oldest first."""
     source = f"observations WHERE generation > 0 AND {ACTIVE} ORDER BY id DESC LIMIT ?"
     return select(db, Observation, source, (limit,))[::-1]
 
 
-def kept_on_request(db: sqlite3.Connection) -> list[Observation]:
+def kept_on_request(db: Connection) -> list[Observation]:
     """Return the notes kept on request that are not superseded, oldest first."""
     return select(db, Observation, "observations WHERE kept AND superseded_at IS NULL ORDER BY id")

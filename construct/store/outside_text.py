@@ -1,8 +1,8 @@
 """Whether a request holds text from outside: words that are not the user's own."""
 
-import sqlite3
 from collections.abc import Iterable
 
+from construct.store.driver import Connection
 from construct.store.reply_context import ContextItem
 from construct.store.sql import ID_LIST, exists, json_ids
 from construct.vocabulary import ItemKind, Outside, Stance
@@ -13,7 +13,7 @@ _HOLDS_RESULT = f"outside = '{Outside.RESULT}'"
 """SQL condition on `messages`: a tool's or the web's result is sent along with it."""
 
 
-def window_holds_outside_text(db: sqlite3.Connection, conversation_id: int) -> bool:
+def window_holds_outside_text(db: Connection, conversation_id: int) -> bool:
     """Return whether a paste, a file or a tool's result is in a conversation's window."""
     in_window = f"""messages WHERE conversation_id = ? AND NOT archived AND NOT withheld
         AND ({_IS_BROUGHT} OR {_HOLDS_RESULT}) AND id > ifnull((SELECT message_id FROM watermarks
@@ -21,7 +21,7 @@ def window_holds_outside_text(db: sqlite3.Connection, conversation_id: int) -> b
     return exists(db, in_window, (conversation_id,))
 
 
-def any_from_outside(db: sqlite3.Connection, items: Iterable[ContextItem]) -> bool:
+def any_from_outside(db: Connection, items: Iterable[ContextItem]) -> bool:
     """Return whether any memory item is a quoted passage.
 
     That is a quoted note, a message with a paste or a file, or a reply that had text from

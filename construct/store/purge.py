@@ -12,12 +12,12 @@ migrations to schemas 7 and 9 set it to `rewrite`, only to free disk space: the 
 before them stays.)
 """
 
-import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
 from construct.store.copy_before_migration import remove_copy_before_migration
 from construct.store.database import patience, refuse_damaged
+from construct.store.driver import Connection, operational_errors
 from construct.store.messages import message_tokens
 from construct.store.records import REMOVED
 from construct.store.search_index import merge_all
@@ -29,7 +29,7 @@ WAIT_SECONDS = 10.0
 _REMOVE_COPY, _CUT_LOG = "copy", "log"
 
 
-def delete_observations(db: sqlite3.Connection, ids: Iterable[int], now: str) -> int:
+def delete_observations(db: Connection, ids: Iterable[int], now: str) -> int:
     """Delete observations with their links, and remove them from what models are shown.
 
     Tombstones keep an import from bringing back a note that was kept on request: unlike
@@ -44,7 +44,7 @@ def delete_observations(db: sqlite3.Connection, ids: Iterable[int], now: str) ->
     return deleted
 
 
-def delete_conversation(db: sqlite3.Connection, conversation_id: int, now: str) -> None:
+def delete_conversation(db: Connection, conversation_id: int, now: str) -> None:
     """Delete a conversation with its messages, and the cycles that nothing depends on.
 
     Tombstones keep an import from bringing it or one of its messages back.
@@ -78,7 +78,7 @@ def delete_conversation(db: sqlite3.Connection, conversation_id: int, now: str) 
     db.execute("DELETE FROM conversations WHERE id = ?", (conversation_id,))
 
 
-def reactivate(db: sqlite3.Connection, ids: Iterable[int]) -> None:
+def reactivate(db: Connection, ids: Iterable[int]) -> None:
     """Undo the superseding of observations."""
     db.execute(
         f"UPDATE observations SET superseded_at = NULL, superseded_by = NULL WHERE id IN {ID_LIST}",
@@ -86,7 +86,7 @@ def reactivate(db: sqlite3.Connection, ids: Iterable[int]) -> None:
     )
 
 
-def withhold(db: sqlite3.Connection, message_ids: Iterable[int], now: str, *, words: bool) -> None:
+def withhold(db: Connection, message_ids: Iterable[int], now: str, *, words: bool) -> None:
     """Exclude messages from windows, recall and observers for good.
 
     Their attachments are deleted. `words` deletes their text too.
@@ -111,7 +111,7 @@ def withhold(db: sqlite3.Connection, message_ids: Iterable[int], now: str, *, wo
         )
 
 
-def _add_tombstones(db: sqlite3.Connection, rows: str, value: object, now: str) -> None:
+def _add_tombstones(db: Connection, rows: str, value: object, now: str) -> None:
     """Record that rows of any kind were forgotten or deleted; `message_uid` is their uid."""
     db.execute(
         f"INSERT OR IGNORE INTO tombstones (message_uid, created_at) SELECT uid, ? FROM {rows}",
@@ -119,7 +119,7 @@ def _add_tombstones(db: sqlite3.Connection, rows: str, value: object, now: str) 
     )
 
 
-def begin_erasure(db: sqlite3.Connection) -> None:
+def begin_erasure(db: Connection) -> None:
     """Record that the bytes of deleted rows must be cleared.
 
     Call it in the transaction that deletes them.
@@ -127,12 +127,12 @@ def begin_erasure(db: sqlite3.Connection) -> None:
     db.execute("INSERT OR REPLACE INTO meta (name, value) VALUES ('pruning', ?)", (_REMOVE_COPY,))
 
 
-def is_pending(db: sqlite3.Connection) -> bool:
+def is_pending(db: Connection) -> bool:
     """Return whether bytes of deleted rows are still to be cleared."""
     return exists(db, "meta WHERE name = 'pruning'")
 
 
-def finish_erasure(db: sqlite3.Connection, wait: float = WAIT_SECONDS) -> bool:
+def finish_erasure(db: Connection, wait: float = WAIT_SECONDS) -> bool:
     """Clear the bytes of deleted rows; return False if that could not be finished.
 
     That happens if another process uses the database for longer than `wait` seconds, or
@@ -155,6 +155,6 @@ def finish_erasure(db: sqlite3.Connection, wait: float = WAIT_SECONDS) -> bool:
             busy, *_ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             if not busy:
                 db.execute("DELETE FROM meta WHERE name = 'pruning'")
-    except (sqlite3.OperationalError, OSError):
+    except operational_errors(OSError):
         return False  # locked, the disk is full, or the copy cannot be removed
     return not busy

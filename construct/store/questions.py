@@ -7,10 +7,10 @@ once whether to forget it for good.
 """
 
 import json
-import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from construct.store.driver import Connection
 from construct.store.forbidden import is_forbidden
 from construct.store.note_links import (
     messages_behind,
@@ -50,7 +50,7 @@ class ListedFact(NamedTuple):
     """The day on which it was noted, if the list says it."""
 
 
-def listed_facts(db: sqlite3.Connection, uids: Iterable[str]) -> list[ListedFact]:
+def listed_facts(db: Connection, uids: Iterable[str]) -> list[ListedFact]:
     """Return the facts of these questions that the user has not decided on, in their order."""
     rows = db.execute(
         """SELECT q.id, text, noted_on FROM json_each(?) AS named
@@ -62,7 +62,7 @@ def listed_facts(db: sqlite3.Connection, uids: Iterable[str]) -> list[ListedFact
 
 
 def add_forget(
-    db: sqlite3.Connection,
+    db: Connection,
     cycle_id: int,
     observation_ids: Iterable[int],
     message_ids: Iterable[int],
@@ -98,7 +98,7 @@ def add_forget(
         _insert_item(db, question_id, **item)
 
 
-def add_doubtful(db: sqlite3.Connection, cycle_id: int, observation_id: int, now: str) -> None:
+def add_doubtful(db: Connection, cycle_id: int, observation_id: int, now: str) -> None:
     """Ask whether an observation still holds, unless that is asked already."""
     query = f"""SELECT count(*) FROM {_ITEMS}
                 WHERE kind = 'doubtful' AND observation_id = ? AND answered_at IS NULL"""
@@ -108,7 +108,7 @@ def add_doubtful(db: sqlite3.Connection, cycle_id: int, observation_id: int, now
 
 
 def add_stand_in(
-    db: sqlite3.Connection, cycle_id: int, observation_id: int, refused: str, now: str
+    db: Connection, cycle_id: int, observation_id: int, refused: str, now: str
 ) -> None:
     """Ask about the user's own sentence that was stored in the place of a refused line."""
     text = None if is_forbidden(db, refused) else refused
@@ -117,7 +117,7 @@ def add_stand_in(
 
 
 def add_lost_line(
-    db: sqlite3.Connection,
+    db: Connection,
     cycle_id: int,
     refused: str,
     noted_on: str,
@@ -132,41 +132,41 @@ def add_lost_line(
         _insert_item(db, question_id, message_id=message_id)
 
 
-def add_proposal(db: sqlite3.Connection, text: str, client: str, now: str) -> None:
+def add_proposal(db: Connection, text: str, client: str, now: str) -> None:
     """Ask whether to remember what another program proposes."""
     row = {"uid": new_uid(), "kind": QuestionKind.PROPOSAL, "text": text, "source": client}
     insert(db, "questions", {**row, "created_at": now})
 
 
-def is_proposed(db: sqlite3.Connection, text: str) -> bool:
+def is_proposed(db: Connection, text: str) -> bool:
     """Return whether this was proposed before, whatever the user answered."""
     return exists(db, "questions WHERE kind = 'proposal' AND text = ?", (text,))
 
 
-def count_proposals(db: sqlite3.Connection) -> int:
+def count_proposals(db: Connection) -> int:
     """Return how many proposals wait for an answer."""
     query = "SELECT count(*) FROM questions WHERE kind = 'proposal' AND answered_at IS NULL"
     return int(scalar(db, query))
 
 
-def count_stand_ins(db: sqlite3.Connection, since: str) -> int:
+def count_stand_ins(db: Connection, since: str) -> int:
     """Return how many lines were refused for good since a stored time."""
     query = "SELECT count(*) FROM questions WHERE kind = 'stand-in' AND created_at >= ?"
     return int(scalar(db, query, (since,)))
 
 
 def _insert(
-    db: sqlite3.Connection, kind: QuestionKind, cycle_id: int, now: str, **columns: str | None
+    db: Connection, kind: QuestionKind, cycle_id: int, now: str, **columns: str | None
 ) -> int:
     question = {"uid": new_uid(), "kind": kind, "cycle_id": cycle_id, "created_at": now}
     return insert(db, "questions", {**question, **columns})
 
 
-def _insert_item(db: sqlite3.Connection, question_id: int, **about: int) -> None:
+def _insert_item(db: Connection, question_id: int, **about: int) -> None:
     insert(db, "question_items", {"uid": new_uid(), "question_id": question_id, **about})
 
 
-def _versions(db: sqlite3.Connection, named: set[int]) -> set[int]:
+def _versions(db: Connection, named: set[int]) -> set[int]:
     """Return the ids of other versions and repeats of these observations.
 
     Active ones count only if one of these has been replaced in the meantime. Otherwise,
@@ -177,7 +177,7 @@ def _versions(db: sqlite3.Connection, named: set[int]) -> set[int]:
     return superseded | with_origins(db, named & superseded)
 
 
-def withhold_committed(db: sqlite3.Connection, conversation_id: int, now: str) -> None:
+def withhold_committed(db: Connection, conversation_id: int, now: str) -> None:
     """Apply the requests to forget that a conversation's committed cycles heard.
 
     What they are about is withheld from the model. A message that is still in its
@@ -194,7 +194,7 @@ def withhold_committed(db: sqlite3.Connection, conversation_id: int, now: str) -
     _withhold_applied(db)
 
 
-def _withhold_applied(db: sqlite3.Connection) -> None:
+def _withhold_applied(db: Connection) -> None:
     """Withhold from the model what the applied requests to forget are about."""
     db.execute(
         f"""UPDATE observations SET withheld = 1
@@ -210,28 +210,28 @@ def _withhold_applied(db: sqlite3.Connection) -> None:
     )
 
 
-def not_yet_withheld(db: sqlite3.Connection) -> frozenset[int]:
+def not_yet_withheld(db: Connection) -> frozenset[int]:
     """Return the ids of observations whose requests to forget are not yet applied."""
     query = f"""SELECT observation_id FROM {_ITEMS} WHERE kind = 'forget'
                AND withheld_at IS NULL AND observation_id IS NOT NULL"""
     return frozenset(column(db, query))
 
 
-def messages_not_yet_withheld(db: sqlite3.Connection) -> frozenset[int]:
+def messages_not_yet_withheld(db: Connection) -> frozenset[int]:
     """Return the ids of messages whose requests to forget are not yet applied."""
     query = f"""SELECT message_id FROM {_ITEMS} WHERE kind = 'forget'
                AND withheld_at IS NULL AND message_id IS NOT NULL"""
     return frozenset(column(db, query))
 
 
-def messages_to_forget(db: sqlite3.Connection) -> frozenset[int]:
+def messages_to_forget(db: Connection) -> frozenset[int]:
     """Return the ids of messages that the user asked to forget, withheld yet or not."""
     query = f"""SELECT message_id FROM {_ITEMS}
                WHERE kind = 'forget' AND {_NOT_KEPT} AND message_id IS NOT NULL"""
     return frozenset(column(db, query))
 
 
-def unanswered_requests(db: sqlite3.Connection) -> list[ForgetRequest]:
+def unanswered_requests(db: Connection) -> list[ForgetRequest]:
     """Return the applied requests to forget that the user has not answered, oldest first.
 
     What only goes along with something else is left out, such as the messages behind an
@@ -252,7 +252,7 @@ def unanswered_requests(db: sqlite3.Connection) -> list[ForgetRequest]:
 
 
 def answer(
-    db: sqlite3.Connection, question_id: int, words: str, now: str, cycle_id: int | None = None
+    db: Connection, question_id: int, words: str, now: str, cycle_id: int | None = None
 ) -> None:
     """Record what the user answered, and by which edit; what it withholds stays withheld."""
     db.execute(
@@ -261,9 +261,7 @@ def answer(
     )
 
 
-def answer_about(
-    db: sqlite3.Connection, observation_id: int, words: str, now: str, cycle_id: int
-) -> None:
+def answer_about(db: Connection, observation_id: int, words: str, now: str, cycle_id: int) -> None:
     """Record an answer to all open questions about a note, except requests to forget it."""
     db.execute(
         """UPDATE questions SET answered_at = ?, answer = ?, answered_by = ?
@@ -273,13 +271,13 @@ def answer_about(
     )
 
 
-def keep_requested(db: sqlite3.Connection, question_id: int, now: str, cycle_id: int) -> None:
+def keep_requested(db: Connection, question_id: int, now: str, cycle_id: int) -> None:
     """Record that what was to be forgotten is kept, and stop withholding it."""
     answer(db, question_id, Answer.KEEP, now, cycle_id)
     _give_back(db, *_items_of(db, question_id))
 
 
-def reopen(db: sqlite3.Connection, cycle_id: int) -> tuple[str, ...]:
+def reopen(db: Connection, cycle_id: int) -> tuple[str, ...]:
     """Ask again what an undone edit answered. Returns what these questions are about."""
     about = column(
         db,
@@ -300,23 +298,23 @@ def reopen(db: sqlite3.Connection, cycle_id: int) -> tuple[str, ...]:
     return tuple(about)
 
 
-def link_note(db: sqlite3.Connection, question_id: int, observation_id: int) -> None:
+def link_note(db: Connection, question_id: int, observation_id: int) -> None:
     """Let a question be about the note that its text became: it is forgotten with it."""
     _insert_item(db, question_id, observation_id=observation_id)
 
 
-def note_asked(db: sqlite3.Connection, question_id: int, now: str) -> None:
+def note_asked(db: Connection, question_id: int, now: str) -> None:
     """Record that the user has seen a question."""
     db.execute("UPDATE questions SET asked_at = ? WHERE id = ?", (now, question_id))
 
 
-def forget_text(db: sqlite3.Connection, question_id: int, now: str) -> None:
+def forget_text(db: Connection, question_id: int, now: str) -> None:
     """Delete the text of a question. The row stays, so that no import asks it again."""
     answer(db, question_id, Answer.FORGET, now)
     db.execute("UPDATE questions SET text = NULL, source = NULL WHERE id = ?", (question_id,))
 
 
-def withheld_by(db: sqlite3.Connection, cycle_id: int) -> tuple[str, ...]:
+def withheld_by(db: Connection, cycle_id: int) -> tuple[str, ...]:
     """Return the text of the observations and the user's messages that a cycle withholds."""
     query = f"""SELECT coalesce(o.content, m.content) FROM {_ITEMS}
                LEFT JOIN observations AS o ON o.id = item.observation_id
@@ -327,13 +325,13 @@ def withheld_by(db: sqlite3.Connection, cycle_id: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(column(db, query, (cycle_id,))))
 
 
-def withdraw_of(db: sqlite3.Connection, cycle_id: int) -> None:
+def withdraw_of(db: Connection, cycle_id: int) -> None:
     """Drop all questions of an undone cycle, and stop withholding what they withheld."""
     for question_id in column(db, "SELECT id FROM questions WHERE cycle_id = ?", (cycle_id,)):
         withdraw(db, question_id)
 
 
-def withdraw(db: sqlite3.Connection, question_id: int) -> None:
+def withdraw(db: Connection, question_id: int) -> None:
     """Drop a question, and stop withholding what no other question withholds.
 
     Messages forgotten for good stay withheld.
@@ -344,7 +342,7 @@ def withdraw(db: sqlite3.Connection, question_id: int) -> None:
     _give_back(db, observation_ids, message_ids)
 
 
-def _items_of(db: sqlite3.Connection, question_id: int) -> tuple[list[int], list[int]]:
+def _items_of(db: Connection, question_id: int) -> tuple[list[int], list[int]]:
     """Return the ids of the observations and of the messages that a question is about."""
     query = "SELECT {0} FROM question_items WHERE question_id = ? AND {0} IS NOT NULL"
     return (
@@ -353,9 +351,7 @@ def _items_of(db: sqlite3.Connection, question_id: int) -> tuple[list[int], list
     )
 
 
-def _give_back(
-    db: sqlite3.Connection, observation_ids: Iterable[int], message_ids: Iterable[int]
-) -> None:
+def _give_back(db: Connection, observation_ids: Iterable[int], message_ids: Iterable[int]) -> None:
     """Stop withholding what no question withholds any more."""
     db.execute(
         f"""UPDATE observations SET withheld = 0

@@ -3,11 +3,11 @@
 Imports little, to keep `construct remind` fast when nothing is due.
 """
 
-import sqlite3
 from datetime import date
 from typing import NamedTuple
 
 from construct.store.acceptance import UNACCEPTED
+from construct.store.driver import Connection
 from construct.store.records import SETTLED_SQL
 from construct.vocabulary import Stance
 
@@ -45,7 +45,7 @@ class FailedReminder(NamedTuple):
     """The wall clock then: `2026-03-05 09:30`."""
 
 
-def reminding_notes(db: sqlite3.Connection, since: date) -> list[RemindingNote]:
+def reminding_notes(db: Connection, since: date) -> list[RemindingNote]:
     """Return the active notes that may remind the user on a day from `since` on.
 
     They are what the user states or plans; what only a text says never reminds.
@@ -70,7 +70,7 @@ def reminding_notes(db: sqlite3.Connection, since: date) -> list[RemindingNote]:
     return [RemindingNote(*row) for row in rows]
 
 
-def was_delivered(db: sqlite3.Connection, observation_id: int, due: str) -> bool:
+def was_delivered(db: Connection, observation_id: int, due: str) -> bool:
     """Return whether a reminder was delivered, for this note or an earlier form of it."""
     query = f"""{_EARLIER_FORMS} SELECT EXISTS (
         SELECT 1 FROM deliveries JOIN earlier ON earlier.id = observation_id
@@ -78,7 +78,7 @@ def was_delivered(db: sqlite3.Connection, observation_id: int, due: str) -> bool
     return bool(db.execute(query, {"id": observation_id, "due": due}).fetchone()[0])
 
 
-def claim(db: sqlite3.Connection, observation_id: int, due: str, now: float) -> bool:
+def claim(db: Connection, observation_id: int, due: str, now: float) -> bool:
     """Begin a delivery; return whether nobody else has begun or ended it.
 
     `now` is in seconds by the real clock. Runs in the caller's transaction.
@@ -94,7 +94,7 @@ def claim(db: sqlite3.Connection, observation_id: int, due: str, now: float) -> 
     return claimed.rowcount == 1
 
 
-def note_delivered(db: sqlite3.Connection, observation_id: int, due: str, now: str) -> None:
+def note_delivered(db: Connection, observation_id: int, due: str, now: str) -> None:
     """Record that a reminder was delivered."""
     db.execute(
         """UPDATE deliveries SET delivered_at = ?, failed_at = NULL
@@ -103,7 +103,7 @@ def note_delivered(db: sqlite3.Connection, observation_id: int, due: str, now: s
     )
 
 
-def note_failed(db: sqlite3.Connection, observation_id: int, due: str, now: str) -> None:
+def note_failed(db: Connection, observation_id: int, due: str, now: str) -> None:
     """Record that a reminder could not be delivered: it stays due."""
     db.execute(
         """UPDATE deliveries SET failed_at = ?, claimed_at = NULL
@@ -112,7 +112,7 @@ def note_failed(db: sqlite3.Connection, observation_id: int, due: str, now: str)
     )
 
 
-def failed_reminders(db: sqlite3.Connection, since: date) -> list[FailedReminder]:
+def failed_reminders(db: Connection, since: date) -> list[FailedReminder]:
     """Return the reminders due from `since` on that could not be delivered, oldest first."""
     rows = db.execute(
         f"""SELECT o.id, coalesce(label, content), due FROM deliveries

@@ -4,11 +4,11 @@ A reply answers the user's newest message, and the ones before it that got no re
 were sent again with it. `questions_answered` decides; the others only read rows.
 """
 
-import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from construct.store.driver import Connection
 from construct.store.records import LEFT_OUT_SQL, Message
 from construct.store.sql import ID_LIST, json_ids, select
 from construct.vocabulary import Role
@@ -69,7 +69,7 @@ def _stays_open(question: _Question, next_message: Said) -> bool:
     return not (question.has_reply or question.said.left_out or is_older_import)
 
 
-def replies_to(db: sqlite3.Connection, message_ids: Iterable[int]) -> list[Message]:
+def replies_to(db: Connection, message_ids: Iterable[int]) -> list[Message]:
     """Return the replies to those of these messages that are the user's, oldest first.
 
     A reply among them takes nothing along. The messages themselves are never included.
@@ -91,7 +91,7 @@ def replies_to(db: sqlite3.Connection, message_ids: Iterable[int]) -> list[Messa
     return select(db, Message, source, (json_ids(replies - named),))
 
 
-def _said_from(db: sqlite3.Connection, conversation_id: int, questions: set[int]) -> Iterator[Said]:
+def _said_from(db: Connection, conversation_id: int, questions: set[int]) -> Iterator[Said]:
     """Yield a conversation's messages from the first of these on, as far as is needed.
 
     A message that is sent and was said after a reply begins anew: no later reply answers
@@ -111,7 +111,7 @@ def _said_from(db: sqlite3.Connection, conversation_id: int, questions: set[int]
         yield message
 
 
-def question_of(db: sqlite3.Connection, reply: Message) -> Message | None:
+def question_of(db: Connection, reply: Message) -> Message | None:
     """Return the user's message that a reply answers: the newest that is sent, if several."""
     said = {message.id: message for message in _said_until(db, reply)}
     in_order = [said[i] for i in sorted(said)]
@@ -123,7 +123,7 @@ def question_of(db: sqlite3.Connection, reply: Message) -> Message | None:
     return question
 
 
-def _said_until(db: sqlite3.Connection, reply: Message) -> Iterator[Said]:
+def _said_until(db: Connection, reply: Message) -> Iterator[Said]:
     """Yield a reply and what was said before it, newest first, as far as is needed.
 
     That is as far as the last complete exchange before its own.

@@ -1,9 +1,9 @@
 """Queries for what the model was given from memory for each reply, stored as ids."""
 
-import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from construct.store.driver import Connection
 from construct.store.messages import LAST
 from construct.store.records import TO_FORGET_SQL
 from construct.store.sql import exists, scalar
@@ -35,12 +35,12 @@ class ReplyContext:
     items: tuple[ContextItem, ...]
 
 
-def forgotten_items(db: sqlite3.Connection, items: Iterable[ContextItem]) -> set[ContextItem]:
+def forgotten_items(db: Connection, items: Iterable[ContextItem]) -> set[ContextItem]:
     """Return the items that are gone or withheld, or that the user asked to forget."""
     return {item for item in items if not exists(db, _STILL_AVAILABLE[item.kind], (item.id,))}
 
 
-def store_reply_context(db: sqlite3.Connection, reply_id: int, context: ReplyContext) -> None:
+def store_reply_context(db: Connection, reply_id: int, context: ReplyContext) -> None:
     """Store what the model was given for a reply, without items forgotten in the meantime."""
     db.execute("INSERT INTO briefings VALUES (?, ?, ?)", (reply_id, context.blocks, context.lines))
     forgotten = forgotten_items(db, context.items)
@@ -52,7 +52,7 @@ def store_reply_context(db: sqlite3.Connection, reply_id: int, context: ReplyCon
             )
 
 
-def get_reply_context(db: sqlite3.Connection, reply_id: int) -> ReplyContext | None:
+def get_reply_context(db: Connection, reply_id: int) -> ReplyContext | None:
     """Return what the model was given for a reply, as far as it still exists.
 
     None if that was not recorded.
@@ -71,7 +71,7 @@ def get_reply_context(db: sqlite3.Connection, reply_id: int) -> ReplyContext | N
     return ReplyContext(row[0], row[1], tuple(ContextItem(*item) for item in rows))
 
 
-def last_reply(db: sqlite3.Connection, conversation_id: int, until: int = LAST) -> int | None:
+def last_reply(db: Connection, conversation_id: int, until: int = LAST) -> int | None:
     """Return the id of a conversation's newest visible reply with id <= until, or None."""
     query = """SELECT id FROM messages WHERE conversation_id = ? AND id <= ? AND role = 'assistant'
                AND retried = 0 AND withheld = 0 ORDER BY id DESC LIMIT 1"""

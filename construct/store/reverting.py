@@ -1,7 +1,6 @@
 """Queries for undo: which cycle is next, which cycles depend on it, what it changed."""
 
-import sqlite3
-
+from construct.store.driver import Connection
 from construct.store.records import Cycle
 from construct.store.sql import column, exists, first, scalar, select
 from construct.vocabulary import CycleKind
@@ -19,17 +18,17 @@ Other successful cycles found nothing, or all that they found has been forgotten
 """
 
 
-def has_changed(db: sqlite3.Connection, cycle_id: int) -> bool:
+def has_changed(db: Connection, cycle_id: int) -> bool:
     """Return whether a cycle has a visible effect."""
     return exists(db, f"{_CHANGED} AND id = ?", (cycle_id,))
 
 
-def any_but_graph_changed(db: sqlite3.Connection) -> bool:
+def any_but_graph_changed(db: Connection) -> bool:
     """Return whether any cycle other than a graph cycle has a visible effect."""
     return exists(db, f"{_CHANGED} AND kind <> 'graph'")
 
 
-def last_finished(db: sqlite3.Connection) -> Cycle | None:
+def last_finished(db: Connection) -> Cycle | None:
     """Return the last finished cycle that has a visible effect or is a graph cycle.
 
     A graph cycle that found nothing counts only while a cycle of another kind has a
@@ -42,7 +41,7 @@ def last_finished(db: sqlite3.Connection) -> Cycle | None:
     return first(db, Cycle, source)
 
 
-def built_on(db: sqlite3.Connection, cycle: Cycle, *, moved_marks: bool) -> list[Cycle]:
+def built_on(db: Connection, cycle: Cycle, *, moved_marks: bool) -> list[Cycle]:
     """Return the successful cycles that depend on a cycle, the last finished first.
 
     They superseded or used its observations. If it moved watermarks, its conversation's
@@ -69,19 +68,19 @@ def built_on(db: sqlite3.Connection, cycle: Cycle, *, moved_marks: bool) -> list
     return select(db, Cycle, source, {**cycle._asdict(), "last": last})
 
 
-def made_by(db: sqlite3.Connection, cycle_id: int) -> list[int]:
+def made_by(db: Connection, cycle_id: int) -> list[int]:
     """Return the ids of the observations that a cycle made."""
     return column(db, "SELECT id FROM observations WHERE cycle_id = ? ORDER BY id", (cycle_id,))
 
 
-def superseded_by(db: sqlite3.Connection, cycle_id: int) -> list[int]:
+def superseded_by(db: Connection, cycle_id: int) -> list[int]:
     """Return the ids of other cycles' observations that a cycle superseded."""
     query = """SELECT id FROM observations WHERE superseded_by = ? AND cycle_id <> superseded_by
                ORDER BY id"""
     return column(db, query, (cycle_id,))
 
 
-def swap_observations(db: sqlite3.Connection, cycle: Cycle, now: str) -> None:
+def swap_observations(db: Connection, cycle: Cycle, now: str) -> None:
     """Restore the observations that a cycle superseded, and supersede those it made.
 
     If the new version of an undone edit is committed, the old version is committed too.
@@ -105,7 +104,7 @@ def swap_observations(db: sqlite3.Connection, cycle: Cycle, now: str) -> None:
     )
 
 
-def live_message_before(db: sqlite3.Connection, conversation_id: int, message_id: int) -> int:
+def live_message_before(db: Connection, conversation_id: int, message_id: int) -> int:
     """Return the id of the last unarchived message before `message_id`, or 0."""
     query = """SELECT coalesce(max(id), 0) FROM messages
                WHERE conversation_id = ? AND archived = 0 AND id < ?"""
@@ -113,7 +112,7 @@ def live_message_before(db: sqlite3.Connection, conversation_id: int, message_id
 
 
 def mark_reverted(
-    db: sqlite3.Connection,
+    db: Connection,
     cycle_id: int,
     now: str,
     held_message_id: int | None,

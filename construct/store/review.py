@@ -1,8 +1,8 @@
 """Queries for what waits for the user's decision. Imports little, for `construct brief`."""
 
-import sqlite3
 from typing import NamedTuple
 
+from construct.store.driver import Connection
 from construct.store.flags import IN_FORCE
 from construct.store.sql import column, scalar
 
@@ -59,7 +59,7 @@ class OpenQuestion(NamedTuple):
     """What made a note doubtful: the words of newer ones, if they are still stored."""
 
 
-def open_questions(db: sqlite3.Connection) -> list[OpenQuestion]:
+def open_questions(db: Connection) -> list[OpenQuestion]:
     """Return the questions that can be asked now, oldest first, without requests to forget."""
     rows = db.execute(
         f"""SELECT q.id, kind, text, q.noted_on, source, q.created_at, o.id, o.content, o.origin,
@@ -69,20 +69,20 @@ def open_questions(db: sqlite3.Connection) -> list[OpenQuestion]:
     return [OpenQuestion(*row) for row in rows]
 
 
-def count_waiting(db: sqlite3.Connection) -> int:
+def count_waiting(db: Connection) -> int:
     """Return how many questions wait for an answer."""
     questions = scalar(db, f"SELECT count(*) {_ASKABLE}")
     return int(questions + scalar(db, f"SELECT count(*) {_ASKABLE_REQUESTS}"))
 
 
-def messages_of(db: sqlite3.Connection, question_id: int) -> list[int]:
+def messages_of(db: Connection, question_id: int) -> list[int]:
     """Return the ids of the messages that a question is about, oldest first."""
     query = """SELECT message_id FROM question_items
                WHERE question_id = ? AND message_id IS NOT NULL ORDER BY message_id"""
     return column(db, query, (question_id,))
 
 
-def learned_since_review(db: sqlite3.Connection) -> list[int]:
+def learned_since_review(db: Connection) -> list[int]:
     """Return the ids of active notes that were learned since the last review, oldest first.
 
     The user's own words are not among them, nor what is asked about by itself.
@@ -95,12 +95,12 @@ def learned_since_review(db: sqlite3.Connection) -> list[int]:
     return column(db, query, {"last": int(last or 0)})
 
 
-def newest_note(db: sqlite3.Connection) -> int:
+def newest_note(db: Connection) -> int:
     """Return the id of the newest observation, or 0."""
     return int(scalar(db, "SELECT ifnull(max(id), 0) FROM observations"))
 
 
-def learned_since(db: sqlite3.Connection, observation_id: int) -> tuple[int, int]:
+def learned_since(db: Connection, observation_id: int) -> tuple[int, int]:
     """Return how many notes were learned after this one that still count, and how many are plans.
 
     Reflections are none: they only put other notes into fewer words.
@@ -111,7 +111,7 @@ def learned_since(db: sqlite3.Connection, observation_id: int) -> tuple[int, int
     return notes, plans
 
 
-def mark_reviewed(db: sqlite3.Connection, observation_id: int) -> None:
+def mark_reviewed(db: Connection, observation_id: int) -> None:
     """Record that the user has gone through all notes up to this one."""
     db.execute(
         "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (_REVIEWED, str(observation_id))

@@ -1,8 +1,8 @@
 """The migrations for full-text search and vectors; schema.py has the others."""
 
-import sqlite3
-
 from sqlite_utils import Database
+
+from construct.store.driver import complete_statement
 
 
 def script(db: Database, statements: str) -> None:
@@ -10,7 +10,7 @@ def script(db: Database, statements: str) -> None:
     statement = ""
     for line in statements.splitlines():
         statement += line + "\n"
-        if sqlite3.complete_statement(statement):
+        if complete_statement(statement):
             db.execute(statement)
             statement = ""
 

@@ -6,7 +6,6 @@ searchable only with `Filters.all`, or with `Filters.as_of` if they were active 
 """
 
 import json
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
@@ -15,6 +14,7 @@ from typing import NamedTuple
 
 from construct.clock import to_text
 from construct.store.dates import FIRST_DAY_SQL, LAST_DAY_SQL
+from construct.store.driver import Connection
 from construct.store.observations import in_descent
 from construct.store.records import LEFT_OUT_SQL, REMOVED, TO_FORGET_SQL, Descent
 from construct.store.sql import ID_LIST, column, json_ids, scalar
@@ -104,9 +104,7 @@ def _midnight(day: date, zone: tzinfo | None) -> str:
         return to_text(datetime.combine(day, time(), tzinfo=UTC))
 
 
-def match(
-    db: sqlite3.Connection, kind: str, expression: str, filters: Filters, limit: int
-) -> list[int]:
+def match(db: Connection, kind: str, expression: str, filters: Filters, limit: int) -> list[int]:
     """Return the ids that match an FTS5 expression, best first by bm25.
 
     To save the join, messages are checked for being searchable only if a filter applies.
@@ -124,7 +122,7 @@ def match(
 
 
 def containing(
-    db: sqlite3.Connection, kind: str, pieces: Sequence[str], filters: Filters, newest: int
+    db: Connection, kind: str, pieces: Sequence[str], filters: Filters, newest: int
 ) -> list[int]:
     """Search the `newest` latest rows for any of `pieces`, even inside words.
 
@@ -141,7 +139,7 @@ def containing(
     return sorted(counts, key=lambda row_id: (-counts[row_id], -row_id))
 
 
-def entries(db: sqlite3.Connection, kind: str, ids: Iterable[int], filters: Filters) -> list[Entry]:
+def entries(db: Connection, kind: str, ids: Iterable[int], filters: Filters) -> list[Entry]:
     """Return the entries with these ids, ordered by id."""
     where, values = _conditions(kind, filters)
     moment = to_text(filters.as_of) if filters.as_of else _END_OF_TIME
@@ -154,17 +152,17 @@ def entries(db: sqlite3.Connection, kind: str, ids: Iterable[int], filters: Filt
     return [Entry(kind, **dict(zip(fields, row, strict=True))) for row in rows]
 
 
-def results(db: sqlite3.Connection, kind: str, ids: Iterable[int], filters: Filters) -> list[Entry]:
+def results(db: Connection, kind: str, ids: Iterable[int], filters: Filters) -> list[Entry]:
     """Return the entries with these ids that may be results, ordered by id."""
     return [entry for entry in entries(db, kind, ids, filters) if entry.is_searchable]
 
 
-def highest_id(db: sqlite3.Connection, kind: str) -> int:
+def highest_id(db: Connection, kind: str) -> int:
     """Return the highest id: about the number of rows, without counting them."""
     return scalar(db, f"SELECT max(id) FROM {_TABLES[kind]}") or 0
 
 
-def matches_from(db: sqlite3.Connection, kind: str, expression: str, first: int) -> list[int]:
+def matches_from(db: Connection, kind: str, expression: str, first: int) -> list[int]:
     """Return the matching ids from `first` on; lower ones are not read."""
     table = _TABLES[kind]
     query = f"SELECT rowid FROM {table}_fts WHERE {table}_fts MATCH ? AND rowid >= ? ORDER BY rowid"
@@ -172,7 +170,7 @@ def matches_from(db: sqlite3.Connection, kind: str, expression: str, first: int)
 
 
 def newest_of_each(
-    db: sqlite3.Connection, kind: str, expressions: Sequence[str], limit: int
+    db: Connection, kind: str, expressions: Sequence[str], limit: int
 ) -> list[list[int]]:
     """Return the newest matching ids for each expression, newest first.
 
@@ -190,13 +188,13 @@ def newest_of_each(
     return [sorted(map(int, ids.split(",")), reverse=True) if ids else [] for (ids,) in rows]
 
 
-def database_path(db: sqlite3.Connection) -> str:
+def database_path(db: Connection) -> str:
     """Return the path of the database file, a key for caches."""
     return scalar(db, "SELECT file FROM pragma_database_list WHERE name = 'main'")
 
 
 def observations_by_message(
-    db: sqlite3.Connection, messages: Iterable[int]
+    db: Connection, messages: Iterable[int]
 ) -> dict[int, list[tuple[int, str]]]:
     """Return (id, content) of the observations drawn from each message, by message id.
 
@@ -212,7 +210,7 @@ def observations_by_message(
 
 
 def resting_within(
-    db: sqlite3.Connection,
+    db: Connection,
     observations: Iterable[int],
     since: date | None,
     descent: Descent | None,
@@ -234,7 +232,7 @@ def resting_within(
 
 
 def around(
-    db: sqlite3.Connection, message: int, descent: Descent, filters: Filters, count: int
+    db: Connection, message: int, descent: Descent, filters: Filters, count: int
 ) -> list[int]:
     """Return the ids of up to `count` messages on each side of a message, nearest first.
 
@@ -252,13 +250,13 @@ def around(
     return [one for one in chain.from_iterable(pairs) if one is not None]
 
 
-def frequencies(db: sqlite3.Connection, kind: str, stems: Sequence[str]) -> dict[str, int]:
+def frequencies(db: Connection, kind: str, stems: Sequence[str]) -> dict[str, int]:
     """Return in how many rows of a kind each stem occurs."""
     sql = f"SELECT doc FROM {_vocabulary(db, kind)} WHERE term = ?"
     return {stem: scalar(db, sql, (stem,)) or 0 for stem in stems}
 
 
-def terms_among(db: sqlite3.Connection, stems: Iterable[str]) -> set[str]:
+def terms_among(db: Connection, stems: Iterable[str]) -> set[str]:
     """Return the stems that occur in the index of any kind."""
     is_indexed = " OR ".join(
         f"EXISTS (SELECT 1 FROM {_instances(db, kind)} WHERE term = value)" for kind in KINDS
@@ -270,7 +268,7 @@ def terms_among(db: sqlite3.Connection, stems: Iterable[str]) -> set[str]:
     )
 
 
-def terms_beginning(db: sqlite3.Connection, letters: str, limit: int) -> set[str]:
+def terms_beginning(db: Connection, letters: str, limit: int) -> set[str]:
     """Return stems that begin with these letters, at most `limit` from each kind's index."""
     terms: set[str] = set()
     for kind in KINDS:
@@ -279,7 +277,7 @@ def terms_beginning(db: sqlite3.Connection, letters: str, limit: int) -> set[str
     return terms
 
 
-def rows_of_term(db: sqlite3.Connection, kind: str, term: str, limit: int) -> list[int]:
+def rows_of_term(db: Connection, kind: str, term: str, limit: int) -> list[int]:
     """Return the ids of the oldest rows that contain an indexed term."""
     sql = (
         f"SELECT DISTINCT doc FROM (SELECT doc FROM {_instances(db, kind)} WHERE term = ? LIMIT ?)"
@@ -287,7 +285,7 @@ def rows_of_term(db: sqlite3.Connection, kind: str, term: str, limit: int) -> li
     return column(db, sql, (term, limit))
 
 
-def _vocabulary(db: sqlite3.Connection, kind: str) -> str:
+def _vocabulary(db: Connection, kind: str) -> str:
     table = _TABLES[kind]
     db.execute(
         f"""CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_vocab
@@ -296,7 +294,7 @@ def _vocabulary(db: sqlite3.Connection, kind: str) -> str:
     return f"temp.{table}_vocab"
 
 
-def _instances(db: sqlite3.Connection, kind: str) -> str:
+def _instances(db: Connection, kind: str) -> str:
     table = _TABLES[kind]
     db.execute(
         f"""CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_instances
@@ -306,7 +304,7 @@ def _instances(db: sqlite3.Connection, kind: str) -> str:
 
 
 def newest_excerpts(
-    db: sqlite3.Connection, expression: str, limit: int, length: int
+    db: Connection, expression: str, limit: int, length: int
 ) -> list[tuple[int, str, str]]:
     """Return (conversation id, role, text) of the newest matching messages.
 

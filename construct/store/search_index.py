@@ -12,12 +12,12 @@ any two of similar size are merged, which leaves about five.
 """
 
 import math
-import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from construct.store.database import transaction
+from construct.store.driver import Connection
 from construct.store.sql import ID_LIST, json_ids, scalar
 
 _BATCH_TOKENS = 250_000
@@ -33,7 +33,7 @@ _MISSING = "NOT EXISTS (SELECT 1 FROM messages_fts_docsize WHERE id = messages.i
 
 
 @contextmanager
-def deferred_indexing(db: sqlite3.Connection) -> Iterator[None]:
+def deferred_indexing(db: Connection) -> Iterator[None]:
     """Store messages in the block without indexing them, in the caller's transaction.
 
     The first batch is indexed at the end of the block, the rest by `complete`.
@@ -48,7 +48,7 @@ def deferred_indexing(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def complete(
-    db: sqlite3.Connection,
+    db: Connection,
     progress: Callable[[int, int], None] = lambda done, total: None,
     seconds: float = math.inf,
 ) -> None:
@@ -65,7 +65,7 @@ def complete(
         time.sleep(_PAUSE_SECONDS)
 
 
-def make_some(db: sqlite3.Connection) -> int:
+def make_some(db: Connection) -> int:
     """Index a batch of messages and return how many there were; 0 if none was left."""
     if _first_missing(db) is None:
         return 0
@@ -73,7 +73,7 @@ def make_some(db: sqlite3.Connection) -> int:
         return _make_batch(db)
 
 
-def count_missing(db: sqlite3.Connection) -> int:
+def count_missing(db: Connection) -> int:
     """Return how many messages are not indexed yet; this is cheap if there are none."""
     first = _first_missing(db)
     if first is None:
@@ -85,19 +85,19 @@ def count_missing(db: sqlite3.Connection) -> int:
     return scalar(db, query, {"first": first})
 
 
-def merge_some(db: sqlite3.Connection) -> bool:
+def merge_some(db: Connection) -> bool:
     """Merge similar segments of one index, at least in part; return whether there were any."""
     with transaction(db):
         return any(_merge(db, index) for index in _INDEXES)
 
 
-def merge_all(db: sqlite3.Connection) -> None:
+def merge_all(db: Connection) -> None:
     """Merge each index into one segment, which drops all deleted words."""
     for index in _INDEXES:
         db.execute(f"INSERT INTO {index}({index}) VALUES ('optimize')")
 
 
-def _merge(db: sqlite3.Connection, index: str) -> bool:
+def _merge(db: Connection, index: str) -> bool:
     if scalar(db, f"SELECT v FROM {index}_config WHERE k = 'usermerge'") != 2:
         db.execute(f"INSERT INTO {index}({index}, rank) VALUES ('usermerge', 2)")
     before = db.total_changes
@@ -106,12 +106,12 @@ def _merge(db: sqlite3.Connection, index: str) -> bool:
     return db.total_changes - before > 1
 
 
-def _first_missing(db: sqlite3.Connection) -> int | None:
+def _first_missing(db: Connection) -> int | None:
     value = scalar(db, "SELECT value FROM meta WHERE name = 'unindexed'")
     return None if value is None else int(value)
 
 
-def _make_batch(db: sqlite3.Connection) -> int:
+def _make_batch(db: Connection) -> int:
     rows = db.execute(
         f"SELECT id, token_count FROM messages WHERE id >= ? AND {_MISSING} ORDER BY id LIMIT ?",
         (_first_missing(db), _BATCH_MESSAGES + 1),

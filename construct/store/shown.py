@@ -14,13 +14,13 @@ later. None does: its links are stored with it, a fork's start can only move bac
 an observation is deleted together with what it rests on.
 """
 
-import sqlite3
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
 
+from construct.store.driver import Connection
 from construct.store.flags import IN_FORCE
 from construct.store.observations import IN_SIGHT, UNSHELVED, scope_filter
 from construct.store.records import Descent
@@ -72,7 +72,7 @@ class Shown:
     """Whether none of them has been superseded, withheld or shelved since."""
 
 
-def shown(db: sqlite3.Connection, conversation_id: int) -> Shown:
+def shown(db: Connection, conversation_id: int) -> Shown:
     """Return the observations that a conversation is shown."""
     rows = db.execute(
         f"""SELECT block, {UNSHELVED}, {_columns("o")} FROM {_SHOWN}
@@ -86,13 +86,13 @@ def shown(db: sqlite3.Connection, conversation_id: int) -> Shown:
     return Shown(blocks, all_active=all(is_active for _, is_active, *_ in rows))
 
 
-def lines(db: sqlite3.Connection, ids: Iterable[int]) -> tuple[ShownLine, ...]:
+def lines(db: Connection, ids: Iterable[int]) -> tuple[ShownLine, ...]:
     """Return the lines of observations, ordered by id."""
     query = f"SELECT {_columns('o')} FROM observations AS o WHERE id IN {ID_LIST} ORDER BY id"
     return tuple(map(ShownLine._make, db.execute(query, (json_ids(ids),))))
 
 
-def count_shown(db: sqlite3.Connection, conversation_id: int) -> tuple[int, int]:
+def count_shown(db: Connection, conversation_id: int) -> tuple[int, int]:
     """Return how many blocks and how many lines a conversation is shown."""
     blocks, lines = db.execute(
         "SELECT count(DISTINCT block), count(*) FROM shown WHERE conversation_id = ?",
@@ -101,7 +101,7 @@ def count_shown(db: sqlite3.Connection, conversation_id: int) -> tuple[int, int]
     return blocks, lines
 
 
-def shown_ids(db: sqlite3.Connection, conversation_id: int) -> list[int]:
+def shown_ids(db: Connection, conversation_id: int) -> list[int]:
     """Return the ids of the observations that a conversation is shown, in that order.
 
     Without those that leave with the next request, as they are no longer active or are shelved.
@@ -110,14 +110,14 @@ def shown_ids(db: sqlite3.Connection, conversation_id: int) -> list[int]:
     return column(db, query, (conversation_id,))
 
 
-def shown_blocks(db: sqlite3.Connection, conversation_id: int) -> dict[int, int]:
+def shown_blocks(db: Connection, conversation_id: int) -> dict[int, int]:
     """Return the block of each observation that a conversation is shown, by id."""
     query = "SELECT observation_id, block FROM shown WHERE conversation_id = ?"
     return dict(db.execute(query, (conversation_id,)).fetchall())
 
 
 def shown_in_scope(
-    db: sqlite3.Connection, conversation_id: int, descent: Descent | None, plans_from: str = ""
+    db: Connection, conversation_id: int, descent: Descent | None, plans_from: str = ""
 ) -> dict[int, int]:
     """Return the tokens of the observations shown that are still in sight and scope, by id."""
     where, values = scope_filter(descent)
@@ -130,7 +130,7 @@ def shown_in_scope(
 
 
 def not_taken_in(
-    db: sqlite3.Connection,
+    db: Connection,
     conversation_id: int,
     scope: str,
     descent: Descent | None,
@@ -160,7 +160,7 @@ def not_taken_in(
 
 
 def store_take_in(
-    db: sqlite3.Connection, conversation_id: int, scope: str, blocks: Mapping[int, int]
+    db: Connection, conversation_id: int, scope: str, blocks: Mapping[int, int]
 ) -> None:
     """Store what a conversation is shown, and that it took in all observations in sight."""
     _replace(db, conversation_id, blocks)
@@ -171,7 +171,7 @@ def store_take_in(
     )
 
 
-def _replace(db: sqlite3.Connection, conversation_id: int, blocks: Mapping[int, int]) -> None:
+def _replace(db: Connection, conversation_id: int, blocks: Mapping[int, int]) -> None:
     """Update the rows that differ, which are few."""
     before = shown_blocks(db, conversation_id)
     db.executemany(
@@ -184,7 +184,7 @@ def _replace(db: sqlite3.Connection, conversation_id: int, blocks: Mapping[int, 
     )
 
 
-def copy_shown(db: sqlite3.Connection, conversation_id: int, fork_id: int) -> None:
+def copy_shown(db: Connection, conversation_id: int, fork_id: int) -> None:
     """Copy to a fork what its parent is shown and has taken in."""
     for table, values in (
         ("shown", "observation_id, block"),
@@ -197,7 +197,7 @@ def copy_shown(db: sqlite3.Connection, conversation_id: int, fork_id: int) -> No
         )
 
 
-def scopes(db: sqlite3.Connection) -> dict[int, str]:
+def scopes(db: Connection) -> dict[int, str]:
     """Return the scope of the last take-in of each conversation that is shown anything.
 
     If it is not known, as after an import, the narrower scope is assumed.
@@ -208,7 +208,7 @@ def scopes(db: sqlite3.Connection) -> dict[int, str]:
     return dict(db.execute(query, (Scope.CONVERSATION,)).fetchall())
 
 
-def add_to_last_block(db: sqlite3.Connection, conversation_id: int, ids: Iterable[int]) -> None:
+def add_to_last_block(db: Connection, conversation_id: int, ids: Iterable[int]) -> None:
     """Add observations to a conversation's last block.
 
     Those that were active at its last take-in are skipped: they did not fit the budget.
@@ -223,7 +223,7 @@ def add_to_last_block(db: sqlite3.Connection, conversation_id: int, ids: Iterabl
     )
 
 
-def show_instead(db: sqlite3.Connection, returning: int, successors: Collection[int]) -> None:
+def show_instead(db: Connection, returning: int, successors: Collection[int]) -> None:
     """Show an observation wherever one of its successors is shown, in the same block.
 
     Other conversations will take it in like a new observation.

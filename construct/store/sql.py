@@ -6,10 +6,11 @@ The queries themselves stay plain SQL, in the module for their tables.
 import base64
 import json
 import os
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
+
+from construct.store.driver import Connection
 
 Record = TypeVar("Record", bound=NamedTuple)
 Values = Sequence[object] | Mapping[str, object]
@@ -42,7 +43,7 @@ def columns(record: type[NamedTuple], table: str) -> str:
 
 
 def select(
-    db: sqlite3.Connection, record: type[Record], source: str, values: Values = (), table: str = ""
+    db: Connection, record: type[Record], source: str, values: Values = (), table: str = ""
 ) -> list[Record]:
     """Return rows as records.
 
@@ -53,30 +54,28 @@ def select(
     return list(map(record._make, rows))
 
 
-def first(
-    db: sqlite3.Connection, record: type[Record], source: str, values: Values = ()
-) -> Record | None:
+def first(db: Connection, record: type[Record], source: str, values: Values = ()) -> Record | None:
     """Return the first row as a record, or None if there is no row."""
     return next(iter(select(db, record, f"{source} LIMIT 1", values)), None)
 
 
-def column(db: sqlite3.Connection, query: str, values: Values = ()) -> list[Any]:
+def column(db: Connection, query: str, values: Values = ()) -> list[Any]:
     """Return the first column of all rows."""
     return [row[0] for row in db.execute(query, values)]
 
 
-def scalar(db: sqlite3.Connection, query: str, values: Values = ()) -> Any:
+def scalar(db: Connection, query: str, values: Values = ()) -> Any:
     """Return the first column of the first row, or None if there is no row."""
     row = db.execute(query, values).fetchone()
     return None if row is None else row[0]
 
 
-def exists(db: sqlite3.Connection, source: str, values: Values = ()) -> bool:
+def exists(db: Connection, source: str, values: Values = ()) -> bool:
     """Return whether there is a row; `source` is everything after FROM."""
     return bool(scalar(db, f"SELECT EXISTS (SELECT 1 FROM {source})", values))
 
 
-def insert(db: sqlite3.Connection, table: str, row: Mapping[str, object]) -> int:
+def insert(db: Connection, table: str, row: Mapping[str, object]) -> int:
     """Store a row (values by column name) and return its id."""
     marks = ", ".join("?" * len(row))
     cursor = db.execute(

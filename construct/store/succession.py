@@ -1,11 +1,11 @@
 """Queries for what replaced an observation, and what comes back when its successor goes."""
 
-import sqlite3
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from construct.store.acceptance import UNACCEPTED
 from construct.store.cycles import get_cycle
+from construct.store.driver import Connection
 from construct.store.note_links import link_borrowed, link_replaced
 from construct.store.observations import observations, supersede
 from construct.store.records import NOT_REVERTED_SQL, Cycle, Observation
@@ -13,7 +13,7 @@ from construct.store.sql import ID_LIST, column, json_ids, select
 from construct.vocabulary import Replacement
 
 
-def reactivated_by(db: sqlite3.Connection, deleted: Collection[int]) -> dict[int, set[int]]:
+def reactivated_by(db: Connection, deleted: Collection[int]) -> dict[int, set[int]]:
     """Return the observations to reactivate when those in `deleted` are deleted.
 
     The keys are their ids, the values the ids among `deleted` that had replaced them.
@@ -32,7 +32,7 @@ def reactivated_by(db: sqlite3.Connection, deleted: Collection[int]) -> dict[int
     return replaced
 
 
-def apply_replacements(db: sqlite3.Connection, committed: Iterable[int], now: str) -> None:
+def apply_replacements(db: Connection, committed: Iterable[int], now: str) -> None:
     """Supersede the observations that newly committed ones made outdated.
 
     What the user has not accepted yet replaces nothing. An observation that has been
@@ -71,7 +71,7 @@ def apply_replacements(db: sqlite3.Connection, committed: Iterable[int], now: st
 
 
 def replace_when_accepted(
-    db: sqlite3.Connection, observation_id: int, stays: int, cycle_id: int, now: str
+    db: Connection, observation_id: int, stays: int, cycle_id: int, now: str
 ) -> None:
     """Let an edit that accepts a new note supersede what the note made outdated.
 
@@ -90,9 +90,7 @@ def replace_when_accepted(
     supersede(db, outdated, cycle_id, now)
 
 
-def corrections_of(
-    db: sqlite3.Connection, message_ids: Iterable[int]
-) -> list[tuple[int, Observation]]:
+def corrections_of(db: Connection, message_ids: Iterable[int]) -> list[tuple[int, Observation]]:
     """Return the active and pending observations that correct what these messages said.
 
     Each comes with the id of the message that it corrects: it was edited from an
@@ -147,7 +145,7 @@ def corrections_of(
     return [(message_id, in_force[i]) for message_id, i in corrected if i in in_force]
 
 
-def replacement_links(db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int, int, int]]:
+def replacement_links(db: Connection, ids: Iterable[int]) -> list[tuple[int, int, int]]:
     """Return (replaced id, observation id, cycle id) for all that these replaced."""
     query = f"""SELECT replaced_id, observation_id, cycle_id FROM observation_replaced
                 WHERE observation_id IN {ID_LIST}"""
@@ -155,7 +153,7 @@ def replacement_links(db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[
 
 
 def direct_successors(
-    db: sqlite3.Connection, old: Observation, *, outdating: bool = True
+    db: Connection, old: Observation, *, outdating: bool = True
 ) -> list[Observation]:
     """Return what the cycle that superseded an observation replaced it with.
 
@@ -185,7 +183,7 @@ class Successor:
     cycle: Cycle
 
 
-def successor_history(db: sqlite3.Connection, observation_id: int) -> list[Successor]:
+def successor_history(db: Connection, observation_id: int) -> list[Successor]:
     """Return all that ever replaced an observation, in undone cycles too."""
     rows = db.execute(
         """SELECT 'source', observation_id, o.cycle_id FROM observation_sources
@@ -203,7 +201,7 @@ def successor_history(db: sqlite3.Connection, observation_id: int) -> list[Succe
     ]
 
 
-def replaced_observations(db: sqlite3.Connection, observation_id: int) -> list[Observation]:
+def replaced_observations(db: Connection, observation_id: int) -> list[Observation]:
     """Return the observations that this one replaced, because it outdates or repeats them."""
     source = """observations AS o WHERE id IN (
         SELECT replaced_id FROM observation_replaced AS r JOIN cycles ON cycles.id = cycle_id
@@ -213,7 +211,7 @@ def replaced_observations(db: sqlite3.Connection, observation_id: int) -> list[O
 
 
 def successors(
-    db: sqlite3.Connection,
+    db: Connection,
     old: Observation,
     is_last: Callable[[Observation], bool],
     *,

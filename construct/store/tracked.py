@@ -1,10 +1,10 @@
 """Queries for the amounts that the user's rules follow, each stored with its message."""
 
-import sqlite3
 from collections.abc import Iterable
 from itertools import chain
 from typing import NamedTuple
 
+from construct.store.driver import Connection
 from construct.store.records import TO_FORGET_SQL, Descent
 from construct.store.sql import ID_LIST, column, exists, insert, json_ids, new_uid, select
 
@@ -26,7 +26,7 @@ class TrackedValue(NamedTuple):
 
 
 def tracked_values(
-    db: sqlite3.Connection,
+    db: Connection,
     since: str = "",
     until: str = _LAST_DAY,
     descent: Descent | None = None,
@@ -41,23 +41,23 @@ def tracked_values(
     return select(db, TrackedValue, source, (since, until, *chain.from_iterable(descent or ())))
 
 
-def tracked_names(db: sqlite3.Connection) -> list[str]:
+def tracked_names(db: Connection) -> list[str]:
     """Return the names that values are stored under."""
     return column(db, "SELECT DISTINCT name FROM tracked_values ORDER BY name")
 
 
-def values_of(db: sqlite3.Connection, message_ids: Iterable[int]) -> list[TrackedValue]:
+def values_of(db: Connection, message_ids: Iterable[int]) -> list[TrackedValue]:
     """Return the values that these messages say, corrected and undone ones too."""
     source = f"tracked_values WHERE message_id IN {ID_LIST} ORDER BY day, id"
     return select(db, TrackedValue, source, (json_ids(message_ids),))
 
 
-def values_made_by(db: sqlite3.Connection, cycle_id: int) -> list[TrackedValue]:
+def values_made_by(db: Connection, cycle_id: int) -> list[TrackedValue]:
     """Return the values that a cycle stored."""
     return select(db, TrackedValue, "tracked_values WHERE cycle_id = ? ORDER BY id", (cycle_id,))
 
 
-def add_value(db: sqlite3.Connection, value: TrackedValue, cycle_id: int) -> bool:
+def add_value(db: Connection, value: TrackedValue, cycle_id: int) -> bool:
     """Store a value, whose id is ignored; False if an equal one is stored already."""
     same = f"tracked_values WHERE {_COUNTS} AND name = ? AND amount = ? AND unit IS ? AND day = ?"
     if exists(db, same, (value.name, value.amount, value.unit, value.day)):
@@ -68,7 +68,7 @@ def add_value(db: sqlite3.Connection, value: TrackedValue, cycle_id: int) -> boo
     return True
 
 
-def supersede_values(db: sqlite3.Connection, ids: Iterable[int], cycle_id: int, now: str) -> None:
+def supersede_values(db: Connection, ids: Iterable[int], cycle_id: int, now: str) -> None:
     """Mark values as replaced by a cycle."""
     db.execute(
         f"""UPDATE tracked_values SET superseded_at = ?, superseded_by = ?
@@ -77,7 +77,7 @@ def supersede_values(db: sqlite3.Connection, ids: Iterable[int], cycle_id: int, 
     )
 
 
-def swap_values(db: sqlite3.Connection, cycle_id: int, now: str) -> None:
+def swap_values(db: Connection, cycle_id: int, now: str) -> None:
     """Bring back the values that an undone cycle replaced, and take out those it stored."""
     db.execute(
         """UPDATE tracked_values SET superseded_at = NULL, superseded_by = NULL
@@ -91,7 +91,7 @@ def swap_values(db: sqlite3.Connection, cycle_id: int, now: str) -> None:
     )
 
 
-def forget_values(db: sqlite3.Connection, message_ids: Iterable[int]) -> int:
+def forget_values(db: Connection, message_ids: Iterable[int]) -> int:
     """Delete the values of messages, and return how many.
 
     What they had replaced counts again, unless another value of the same cycle and name is left.

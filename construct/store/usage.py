@@ -1,9 +1,9 @@
 """Usage: the tokens and cost of each model call, and each model's token factor."""
 
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
+from construct.store.driver import Connection
 from construct.store.sql import insert, new_uid, scalar
 from construct.tokens import Usage
 
@@ -25,7 +25,7 @@ class Call:
 
 
 def record_usage(
-    db: sqlite3.Connection,
+    db: Connection,
     call: Call,
     now: str,
     conversation_id: int | None = None,
@@ -46,7 +46,7 @@ def record_usage(
     insert(db, "usage", row)
 
 
-def record_private_usage(db: sqlite3.Connection, call: Call, midnight: str) -> None:
+def record_private_usage(db: Connection, call: Call, midnight: str) -> None:
     """Add a call of private talk to the one row for its day, purpose and model.
 
     So what was spent is known, but not at what time or in how many calls.
@@ -71,7 +71,7 @@ def _tokens(usage: Usage) -> dict[str, object]:
     return {name: value for name, value in asdict(usage).items() if name != "web_searches"}
 
 
-def spent_on_memory(db: sqlite3.Connection, since: str = "", until: str = "~") -> float:
+def spent_on_memory(db: Connection, since: str = "", until: str = "~") -> float:
     """Return the dollars that memory work cost from one stored time to another.
 
     By default, for all time: "~" sorts after every stored time.
@@ -97,7 +97,7 @@ class UsageLine:
     cost_usd: float | None
 
 
-def usage_lines(db: sqlite3.Connection, since: str = "") -> list[UsageLine]:
+def usage_lines(db: Connection, since: str = "") -> list[UsageLine]:
     """Return usage by purpose and model.
 
     A line's cost is None if no call in it had a known price.
@@ -122,7 +122,7 @@ class Spent:
     cost_usd: float | None
 
 
-def spent_by_call(db: sqlite3.Connection) -> list[Spent]:
+def spent_by_call(db: Connection) -> list[Spent]:
     """Return the tokens and cost of each call, oldest first."""
     rows = db.execute(
         """SELECT created_at, purpose,
@@ -132,7 +132,7 @@ def spent_by_call(db: sqlite3.Connection) -> list[Spent]:
     return [Spent(*row) for row in rows]
 
 
-def spent_on_stored_conversations(db: sqlite3.Connection) -> float:
+def spent_on_stored_conversations(db: Connection) -> float:
     """Return the dollars that stored conversations and all memory work have cost."""
     query = """SELECT total(cost_usd) FROM usage
                WHERE purpose <> 'chat' OR conversation_id IS NOT NULL"""
@@ -152,7 +152,7 @@ class PricedMessage:
     retried: int
 
 
-def priced_messages(db: sqlite3.Connection) -> Iterator[PricedMessage]:
+def priced_messages(db: Connection) -> Iterator[PricedMessage]:
     """Yield the unarchived messages, by conversation, oldest first.
 
     Imported messages are left out while they are archived.
@@ -164,12 +164,12 @@ def priced_messages(db: sqlite3.Connection) -> Iterator[PricedMessage]:
     yield from (PricedMessage(*row) for row in rows)
 
 
-def token_factor(db: sqlite3.Connection, model: str) -> float:
+def token_factor(db: Connection, model: str) -> float:
     """Return the ratio of actual to estimated prompt tokens for a model, 1.0 if unknown."""
     return float(scalar(db, "SELECT factor FROM token_factors WHERE model = ?", (model,)) or 1.0)
 
 
-def learn_token_factor(db: sqlite3.Connection, model: str, estimated: int, actual: int) -> None:
+def learn_token_factor(db: Connection, model: str, estimated: int, actual: int) -> None:
     """Update a model's token factor from one call: a clamped moving average."""
     if min(estimated, actual) < _MIN_SAMPLE_TOKENS:
         return

@@ -5,10 +5,10 @@ changed or undone, and of messages that are withheld. If there are several model
 one chosen last is used.
 """
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from construct.store.driver import Connection
 from construct.store.records import REMOVED
 from construct.store.search import KINDS
 from construct.store.sql import exists, scalar
@@ -33,17 +33,17 @@ class EntryText:
     content: str
 
 
-def model_of(db: sqlite3.Connection, name: str) -> int | None:
+def model_of(db: Connection, name: str) -> int | None:
     """Return the id of a model, or None if it has none."""
     return scalar(db, "SELECT id FROM vector_models WHERE name = ?", (name,))
 
 
-def chosen(db: sqlite3.Connection) -> str | None:
+def chosen(db: Connection) -> str | None:
     """Return the name of the model chosen for this database, or None."""
     return scalar(db, "SELECT name FROM vector_models ORDER BY id DESC LIMIT 1")
 
 
-def choose(db: sqlite3.Connection, name: str) -> None:
+def choose(db: Connection, name: str) -> None:
     """Choose the model that makes this database's vectors from now on.
 
     Runs in the caller's transaction.
@@ -56,14 +56,14 @@ def choose(db: sqlite3.Connection, name: str) -> None:
     db.execute("INSERT INTO vector_models (name) VALUES (?)", (name,))
 
 
-def highest_id(db: sqlite3.Connection, name: str, kind: str) -> int:
+def highest_id(db: Connection, name: str, kind: str) -> int:
     """Return the highest id of a kind that has a vector of this model, or 0."""
     query = "SELECT max(entry_id) FROM vectors WHERE model = ? AND kind = ?"
     return scalar(db, query, (model_of(db, name), kind)) or 0
 
 
 def entries_without(
-    db: sqlite3.Connection, name: str, kind: str, after: int, limit: int
+    db: Connection, name: str, kind: str, after: int, limit: int
 ) -> list[EntryText]:
     """Return the entries of a kind above an id that have no vector, lowest id first."""
     rows = db.execute(
@@ -74,16 +74,14 @@ def entries_without(
     return [EntryText(kind, *row) for row in rows]
 
 
-def count_without(db: sqlite3.Connection, name: str) -> int:
+def count_without(db: Connection, name: str) -> int:
     """Return how many entries of all kinds have no vector of this model."""
     model = model_of(db, name)
     counts = {kind: f"SELECT count(*) FROM {_ENTRIES[kind]} AND {_HAS_NO_VECTOR}" for kind in KINDS}
     return sum(scalar(db, query, (model, kind)) for kind, query in counts.items())
 
 
-def add(
-    db: sqlite3.Connection, name: str, encoded: Iterable[tuple[EntryText, Sequence[bytes]]]
-) -> None:
+def add(db: Connection, name: str, encoded: Iterable[tuple[EntryText, Sequence[bytes]]]) -> None:
     """Store vectors of the chosen model for entries whose text has not changed in the meantime.
 
     `encoded` gives the vectors of each text, one per part. Runs in the caller's transaction.
@@ -102,7 +100,7 @@ def add(
 
 
 def newest(
-    db: sqlite3.Connection, model: int, kind: str, after: int, limit: int
+    db: Connection, model: int, kind: str, after: int, limit: int
 ) -> list[tuple[int, bytes]]:
     """Return (entry id, vector) of a kind's newest entries above an id, lowest id first."""
     rows = db.execute(
@@ -113,12 +111,12 @@ def newest(
     return rows.fetchall()[::-1]
 
 
-def has_other_models(db: sqlite3.Connection, name: str) -> bool:
+def has_other_models(db: Connection, name: str) -> bool:
     """Return whether there may still be vectors of other models."""
     return exists(db, "vector_models WHERE name <> ?", (name,))
 
 
-def drop_other_models(db: sqlite3.Connection, name: str, limit: int) -> None:
+def drop_other_models(db: Connection, name: str, limit: int) -> None:
     """Delete up to `limit` vectors of other models; if they have none left, delete those models."""
     others = "SELECT id FROM vector_models WHERE name <> ?"
     deleted = db.execute(

@@ -1,9 +1,9 @@
 """What a turn needs of the place where messages are kept."""
 
-import sqlite3
 from typing import TYPE_CHECKING, Protocol
 
 from construct.llm.types import Request
+from construct.store.driver import Connection
 from construct.store.messages import NewMessage
 from construct.store.records import Message
 from construct.talk.companion import Companion
@@ -28,45 +28,41 @@ class Ledger(Protocol):
     def is_private(self) -> bool:
         """Whether nothing is stored, so that the memory's tools may not run either."""
 
-    def begin(self, db: sqlite3.Connection, conversation_id: int | None, new: NewMessage) -> Turn:
+    def begin(self, db: Connection, conversation_id: int | None, new: NewMessage) -> Turn:
         """Keep a message of the user's, and prepare its turn."""
 
-    def begin_again(self, db: sqlite3.Connection, conversation_id: int | None) -> Turn | None:
+    def begin_again(self, db: Connection, conversation_id: int | None) -> Turn | None:
         """Prepare another turn for the user's last message; None if there is none."""
 
-    def first_request(self, db: sqlite3.Connection, turn: Turn) -> FirstRequest:
+    def first_request(self, db: Connection, turn: Turn) -> FirstRequest:
         """Return the first request of a turn that had to wait for room in the window."""
 
-    def request(self, db: sqlite3.Connection, turn: Turn) -> Request:
+    def request(self, db: Connection, turn: Turn) -> Request:
         """Return the request that ends with the turn's message, without tool rounds."""
 
-    def end(self, db: sqlite3.Connection, reply: ReplyInProgress) -> int | None:
+    def end(self, db: Connection, reply: ReplyInProgress) -> int | None:
         """Keep a reply and record its usage. Return its id if it is stored."""
 
-    def add(self, db: sqlite3.Connection, conversation_id: int | None, new: NewMessage) -> Message:
+    def add(self, db: Connection, conversation_id: int | None, new: NewMessage) -> Message:
         """Keep a message of a talk with the notebook, which sends no requests."""
 
-    def drop(self, db: sqlite3.Connection, conversation_id: int | None) -> str | None:
+    def drop(self, db: Connection, conversation_id: int | None) -> str | None:
         """Leave the user's last unanswered message out of later requests.
 
         Returns its text, or None if there is no such message.
         """
 
-    def drop_last(
-        self, db: sqlite3.Connection, conversation_id: int | None
-    ) -> "list[Attachment] | None":
+    def drop_last(self, db: Connection, conversation_id: int | None) -> "list[Attachment] | None":
         """Leave the user's last message and its replies out of later requests.
 
         Returns the message's attachments, or None if there is no message.
         """
 
-    def last_reply(self, db: sqlite3.Connection, conversation_id: int | None) -> str | None:
+    def last_reply(self, db: Connection, conversation_id: int | None) -> str | None:
         """Return the text of the newest reply, or None if there is none."""
 
-    def last_with_results(
-        self, db: sqlite3.Connection, conversation_id: int | None
-    ) -> Message | None:
+    def last_with_results(self, db: Connection, conversation_id: int | None) -> Message | None:
         """Return the newest reply that holds a tool's or the web's result, if there is one."""
 
-    def preview(self, db: sqlite3.Connection, conversation_id: int | None) -> Request:
+    def preview(self, db: Connection, conversation_id: int | None) -> Request:
         """Return the request that would be sent now, with a stand-in for the new message."""

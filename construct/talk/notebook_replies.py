@@ -8,7 +8,6 @@ exported or sent to a model, and a forgotten message disappears from it.
 """
 
 import json
-import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -27,6 +26,7 @@ from construct.memory.recall.passages import passages
 from construct.memory.recall.query import analyse, excerpt
 from construct.memory.recall.search import Hit, search_memory
 from construct.memory.shown.forks import reach
+from construct.store.driver import Connection
 from construct.store.messages import get_message, messages_with_uids
 from construct.store.note_links import message_links, messages_behind
 from construct.store.records import Message
@@ -52,7 +52,7 @@ _SPEAKERS = {Role.USER: "you", Role.ASSISTANT: "the assistant"}
 
 
 def relevant_messages(
-    db: sqlite3.Connection,
+    db: Connection,
     text: str,
     config: MemoryConfig,
     conversation_id: int | None,
@@ -92,7 +92,7 @@ def relevant_messages(
 
 
 def _answers(
-    db: sqlite3.Connection, question: str, config: MemoryConfig, filters: Filters
+    db: Connection, question: str, config: MemoryConfig, filters: Filters
 ) -> list[Message]:
     """Return up to three messages that may answer a question, best first."""
     result = search_memory(
@@ -113,7 +113,7 @@ def _answers(
     return []
 
 
-def _message_id(db: sqlite3.Connection, hit: Hit, question: str, filters: Filters) -> int | None:
+def _message_id(db: Connection, hit: Hit, question: str, filters: Filters) -> int | None:
     """Return the id of the message to quote for a hit.
 
     For an observation, it is the message behind it that shares the most words with it and
@@ -170,7 +170,7 @@ def dump_quotes(quoted: Sequence[Message]) -> str:
     return json.dumps({"type": "notebook", "quotes": [message.uid for message in quoted]})
 
 
-def with_text(db: sqlite3.Connection, messages: Iterable[Message], clock: Clock) -> list[Message]:
+def with_text(db: Connection, messages: Iterable[Message], clock: Clock) -> list[Message]:
     """Return the messages, with the text of the notebook's replies filled in."""
     return [
         m if m.quotes is None else m._replace(content=stored_reply_text(db, m, clock))
@@ -178,13 +178,13 @@ def with_text(db: sqlite3.Connection, messages: Iterable[Message], clock: Clock)
     ]
 
 
-def quoted_messages(db: sqlite3.Connection, reply: Message) -> list[Message]:
+def quoted_messages(db: Connection, reply: Message) -> list[Message]:
     """Return the messages that a reply quotes, without those withheld or left out since."""
     messages = messages_with_uids(db, reply.quotes or ())
     return [m for m in messages if not (m.withheld or m.left_out)]
 
 
-def stored_reply_text(db: sqlite3.Connection, reply: Message, clock: Clock) -> str:
+def stored_reply_text(db: Connection, reply: Message, clock: Clock) -> str:
     """Return the text of a stored reply."""
     question = question_of(db, reply)
     return reply_text(
@@ -193,7 +193,7 @@ def stored_reply_text(db: sqlite3.Connection, reply: Message, clock: Clock) -> s
 
 
 def reply_text(
-    db: sqlite3.Connection, opening: str, quotes: Sequence[Message], question: str, clock: Clock
+    db: Connection, opening: str, quotes: Sequence[Message], question: str, clock: Clock
 ) -> str:
     """Return the text of a reply: an opening, then each quoted message with its corrections.
 
@@ -210,7 +210,7 @@ def reply_text(
 
 
 def _reply(
-    db: sqlite3.Connection, opening: str, quotes: Sequence[Message], question: str, clock: Clock
+    db: Connection, opening: str, quotes: Sequence[Message], question: str, clock: Clock
 ) -> str:
     """Return the text of a reply to a message without requests to forget something."""
     if not quotes:

@@ -5,7 +5,6 @@ messages. Only the tokens and cost of its replies are stored, summed for each da
 model, so that they do not show when or how often something was said.
 """
 
-import sqlite3
 from collections.abc import Collection
 from dataclasses import replace
 from itertools import pairwise
@@ -18,6 +17,7 @@ from construct.memory.shown.files import new_file
 from construct.memory.shown.transcript import last_asked, last_unanswered
 from construct.memory.turn_context import TurnContext
 from construct.store.database import transaction
+from construct.store.driver import Connection
 from construct.store.messages import NewMessage, is_shown
 from construct.store.records import DROPPED, REFUSED, Message
 from construct.store.reply_context import ReplyContext
@@ -45,14 +45,14 @@ class PrivateLedger:
         self._files: dict[int, tuple[File, ...]] = {}
         """Attachments by message id."""
 
-    def begin(self, db: sqlite3.Connection, conversation_id: int | None, new: NewMessage) -> Turn:
+    def begin(self, db: Connection, conversation_id: int | None, new: NewMessage) -> Turn:
         """Prepare the turn of a message of the user's, and keep the message."""
         message = self._message(conversation_id, new)
         turn = self._prepared(db, message)
         self.messages.append(message)
         return turn
 
-    def begin_again(self, db: sqlite3.Connection, conversation_id: int | None) -> Turn | None:
+    def begin_again(self, db: Connection, conversation_id: int | None) -> Turn | None:
         """Prepare another turn for the user's last message; None if there is none."""
         asked = last_asked([m for m in self._visible() if m.left_out != DROPPED])
         if not asked:
@@ -61,12 +61,12 @@ class PrivateLedger:
         turn = self._prepared(db, message._replace(conversation_id=conversation_id or 0))
         return replace(turn, replies=tuple(replies))
 
-    def first_request(self, db: sqlite3.Connection, turn: Turn) -> FirstRequest:
+    def first_request(self, db: Connection, turn: Turn) -> FirstRequest:
         """Return the first request of a turn."""
         # Which passages are recalled is not recorded here, so any request may hold quoted ones.
         return FirstRequest(self.request(db, turn), ReplyContext(0, 0, ()), holds_outside_text=True)
 
-    def request(self, db: sqlite3.Connection, turn: Turn) -> Request:
+    def request(self, db: Connection, turn: Turn) -> Request:
         """Return the request, with the private messages before the turn's own."""
         message = turn.message
         earlier = [m for m in self.messages if m.id > message.id and is_shown(m)]
@@ -75,7 +75,7 @@ class PrivateLedger:
         )
         return self._without_tools(request)
 
-    def end(self, db: sqlite3.Connection, reply: ReplyInProgress) -> None:
+    def end(self, db: Connection, reply: ReplyInProgress) -> None:
         """Keep a reply, and store its usage."""
         turn, model = reply.turn, self.companion.models.main.name
         new = reply.message(model)
@@ -92,21 +92,19 @@ class PrivateLedger:
             with transaction(db):
                 record_private_usage(db, call, midnight)
 
-    def add(self, db: sqlite3.Connection, conversation_id: int | None, new: NewMessage) -> Message:
+    def add(self, db: Connection, conversation_id: int | None, new: NewMessage) -> Message:
         """Keep a message."""
         message = self._message(conversation_id, new)
         self.messages.append(message)
         return message
 
-    def drop(self, db: sqlite3.Connection, conversation_id: int | None) -> str | None:
+    def drop(self, db: Connection, conversation_id: int | None) -> str | None:
         """Leave the user's last unanswered message out of later requests."""
         dropped = last_unanswered([m for m in self._visible() if m.left_out is None])
         self._change([m.id for m in dropped], stop_reason=DROPPED)
         return dropped[0].text if dropped else None
 
-    def drop_last(
-        self, db: sqlite3.Connection, conversation_id: int | None
-    ) -> "list[Attachment] | None":
+    def drop_last(self, db: Connection, conversation_id: int | None) -> "list[Attachment] | None":
         """Leave the user's last private message and its replies out of later requests."""
         asked = last_asked([m for m in self._visible() if m.left_out != DROPPED])
         if not asked:
@@ -117,7 +115,7 @@ class PrivateLedger:
         files = self._files.get(asked[0].id, ())
         return [Attachment(file.name, file.media_type, file.data) for file in files]
 
-    def last_reply(self, db: sqlite3.Connection, conversation_id: int | None) -> str | None:
+    def last_reply(self, db: Connection, conversation_id: int | None) -> str | None:
         """Return the last private reply, or the last stored one if there is none yet."""
         for question, reply in reversed([*pairwise(self._visible())]):
             if reply.quotes is not None:
@@ -132,20 +130,18 @@ class PrivateLedger:
                 return reply.content
         return StoredLedger(self.companion).last_reply(db, conversation_id)
 
-    def last_with_results(
-        self, db: sqlite3.Connection, conversation_id: int | None
-    ) -> Message | None:
+    def last_with_results(self, db: Connection, conversation_id: int | None) -> Message | None:
         """Return the newest private reply that holds a tool's or the web's result, if any."""
         visible = self._visible()
         return next((m for m in reversed(visible) if m.outside == Outside.RESULT), None)
 
-    def preview(self, db: sqlite3.Connection, conversation_id: int | None) -> Request:
+    def preview(self, db: Connection, conversation_id: int | None) -> Request:
         """Return the request that would be sent now, with a stand-in for the new message."""
         earlier = [m for m in self.messages if is_shown(m)]
         request = self.companion.builder.preview(db, conversation_id, earlier, self._files)
         return self._without_tools(request)
 
-    def _prepared(self, db: sqlite3.Connection, message: Message) -> Turn:
+    def _prepared(self, db: Connection, message: Message) -> Turn:
         clock = self.companion.settings.clock
         turn = Turn(message, TurnContext(clock.local(clock.now())))
         return replace(turn, first=self.first_request(db, turn))

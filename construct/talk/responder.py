@@ -4,7 +4,6 @@ Whatever arrives of a reply is kept, even if the turn fails or is cancelled.
 """
 
 import asyncio
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -23,6 +22,7 @@ from construct.memory.shown.files import new_attachment
 from construct.memory.tools import MEMORY_TOOLS, ToolBox, summary
 from construct.pasted import Span
 from construct.program import in_shell
+from construct.store.driver import Connection
 from construct.store.messages import NewMessage
 from construct.store.outside_text import any_from_outside
 from construct.store.records import Message
@@ -254,7 +254,7 @@ class Responder:
             ask=companion.ask_about_tool,
         )
 
-    def _next_request(self, db: sqlite3.Connection, reply: ReplyInProgress) -> Request:
+    def _next_request(self, db: Connection, reply: ReplyInProgress) -> Request:
         """Return the next request, with the tools' results.
 
         It is built again: something may have been forgotten in the meantime.
@@ -263,9 +263,7 @@ class Responder:
         reply.blank_results_with(forgotten_items(db, reply.items))
         return replace(request, messages=request.messages + reply.marked_rounds)
 
-    def _quote(
-        self, db: sqlite3.Connection, conversation_id: int | None, message: Message
-    ) -> TurnResult:
+    def _quote(self, db: Connection, conversation_id: int | None, message: Message) -> TurnResult:
         """Answer a message by the notebook's rules, and keep the reply."""
         companion, is_private = self._companion, self.ledger.is_private
         quotes: list[Message] = []

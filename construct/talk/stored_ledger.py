@@ -1,6 +1,5 @@
 """The ledger of stored talk: messages and replies are kept in the database."""
 
-import sqlite3
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -27,6 +26,7 @@ from construct.store.conversations import (
     note_request,
 )
 from construct.store.database import snapshot, transaction
+from construct.store.driver import Connection
 from construct.store.messages import (
     NewMessage,
     add_message,
@@ -68,12 +68,12 @@ class StoredLedger:
     companion: Companion
     is_private = False
 
-    def begin(self, db: sqlite3.Connection, conversation_id: int | None, new: NewMessage) -> Turn:
+    def begin(self, db: Connection, conversation_id: int | None, new: NewMessage) -> Turn:
         """Store a message of the user's, and prepare its turn."""
         assert conversation_id is not None  # the caller creates a conversation first
         return self._begin(db, conversation_id, new)
 
-    def begin_again(self, db: sqlite3.Connection, conversation_id: int | None) -> Turn | None:
+    def begin_again(self, db: Connection, conversation_id: int | None) -> Turn | None:
         """Prepare another turn for the user's last message; None if there is none.
 
         In two cases the message is stored again, as a new one: if it is from before the
@@ -102,14 +102,14 @@ class StoredLedger:
         with transaction(db):
             return replace(turn, first=self._first_request(db, turn))
 
-    def first_request(self, db: sqlite3.Connection, turn: Turn) -> FirstRequest:
+    def first_request(self, db: Connection, turn: Turn) -> FirstRequest:
         """Return the first request of a turn that had to wait for room in the window."""
         conversation_id, builder = turn.message.conversation_id, self.companion.builder
         with transaction(db):
             builder.refresh(db, conversation_id, builder.situation(db, conversation_id))
             return self._first_request(db, turn)
 
-    def request(self, db: sqlite3.Connection, turn: Turn) -> Request:
+    def request(self, db: Connection, turn: Turn) -> Request:
         """Return the request, without what was forgotten in the meantime.
 
         Raises ConstructError if the message itself was forgotten.
@@ -122,7 +122,7 @@ class StoredLedger:
             context = without_forgotten(db, turn.message.conversation_id, turn.context)
             return self.companion.builder.request(db, turn.message, context)
 
-    def end(self, db: sqlite3.Connection, reply: ReplyInProgress) -> int | None:
+    def end(self, db: Connection, reply: ReplyInProgress) -> int | None:
         """Store a reply and its usage.
 
         Returns its id, or None if it is empty or the user's message was forgotten.
@@ -138,7 +138,7 @@ class StoredLedger:
             self._record_usage(db, reply)
         return reply_id
 
-    def add(self, db: sqlite3.Connection, conversation_id: int | None, new: NewMessage) -> Message:
+    def add(self, db: Connection, conversation_id: int | None, new: NewMessage) -> Message:
         """Store a message of a talk with the notebook."""
         assert conversation_id is not None  # the caller creates a conversation first
         with transaction(db):
@@ -146,7 +146,7 @@ class StoredLedger:
             note_request(db, conversation_id, self.companion.now, NO_CACHE)
             return self._store(db, conversation_id, new)
 
-    def drop(self, db: sqlite3.Connection, conversation_id: int | None) -> str | None:
+    def drop(self, db: Connection, conversation_id: int | None) -> str | None:
         """Leave the user's last unanswered message out of later requests."""
         if conversation_id is None:
             return None
@@ -158,9 +158,7 @@ class StoredLedger:
             exclude_from_requests(db, [m.id for m in dropped], DROPPED)
         return dropped[0].text if dropped else None
 
-    def drop_last(
-        self, db: sqlite3.Connection, conversation_id: int | None
-    ) -> "list[Attachment] | None":
+    def drop_last(self, db: Connection, conversation_id: int | None) -> "list[Attachment] | None":
         """Leave the user's last message and its replies out of later requests.
 
         A message from before the fork is left out of this fork, which then starts before it.
@@ -176,7 +174,7 @@ class StoredLedger:
             message = asked[0] if asked else forks.step_back(db, conversation_id)
             return None if message is None else _attachments(db, message)
 
-    def last_reply(self, db: sqlite3.Connection, conversation_id: int | None) -> str | None:
+    def last_reply(self, db: Connection, conversation_id: int | None) -> str | None:
         """Return the text of the newest reply, or None if there is none."""
         if conversation_id is None:
             return None
@@ -188,22 +186,20 @@ class StoredLedger:
             return reply.content
         return notebook_replies.stored_reply_text(db, reply, self.companion.settings.clock)
 
-    def last_with_results(
-        self, db: sqlite3.Connection, conversation_id: int | None
-    ) -> Message | None:
+    def last_with_results(self, db: Connection, conversation_id: int | None) -> Message | None:
         """Return the newest reply that holds a tool's or the web's result, if there is one."""
         if conversation_id is None:
             return None
         newest = forks.last_said(db, conversation_id, _SEARCHED_FOR_QUESTION)
         return next((m for m in reversed(newest) if m.outside == Outside.RESULT), None)
 
-    def preview(self, db: sqlite3.Connection, conversation_id: int | None) -> Request:
+    def preview(self, db: Connection, conversation_id: int | None) -> Request:
         """Return the request that would be sent now, with a stand-in for the new message."""
         return self.companion.builder.preview(db, conversation_id)
 
     def _begin(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         conversation_id: int,
         new: NewMessage,
         copied_from: tuple[Message, ...] = (),
@@ -228,7 +224,7 @@ class StoredLedger:
             turn = Turn(message, context, copied_from=copied_from)
             return turn if is_full else replace(turn, first=self._first_request(db, turn))
 
-    def _begin_copy(self, db: sqlite3.Connection, conversation_id: int, message: Message) -> Turn:
+    def _begin_copy(self, db: Connection, conversation_id: int, message: Message) -> Turn:
         """Store an earlier message of the user's again, with its attachments."""
         reads = self.companion.models.main.reads
         files = tuple(new_attachment(file, reads) for file in _attachments(db, message))
@@ -237,12 +233,12 @@ class StoredLedger:
         copied_from = (message, *replies_to(db, [message.id]))
         return self._begin(db, conversation_id, new, copied_from)
 
-    def _store(self, db: sqlite3.Connection, conversation_id: int, new: NewMessage) -> Message:
+    def _store(self, db: Connection, conversation_id: int, new: NewMessage) -> Message:
         """Store a message that is written here and now."""
         offset = self.companion.settings.clock.utc_offset()
         return add_message(db, conversation_id, new, self.companion.now, offset)
 
-    def _first_request(self, db: sqlite3.Connection, turn: Turn) -> FirstRequest:
+    def _first_request(self, db: Connection, turn: Turn) -> FirstRequest:
         conversation_id = turn.message.conversation_id
         request = self.request(db, turn)
         note_request(db, conversation_id, self.companion.now, request.cache_life)
@@ -256,7 +252,7 @@ class StoredLedger:
             holds_outside_text(db, conversation_id, items),
         )
 
-    def _add_reply(self, db: sqlite3.Connection, reply: ReplyInProgress) -> int | None:
+    def _add_reply(self, db: Connection, reply: ReplyInProgress) -> int | None:
         # The user's message, or an item a tool returned, may have been forgotten by now.
         if forgotten_items(db, reply.items):
             reply.rounds.clear()
@@ -271,7 +267,7 @@ class StoredLedger:
         store_reply_context(db, reply_id, reply.given)
         return reply_id
 
-    def _record_usage(self, db: sqlite3.Connection, reply: ReplyInProgress) -> None:
+    def _record_usage(self, db: Connection, reply: ReplyInProgress) -> None:
         """Store what a turn cost, and compare the first request's size with its estimate."""
         model, usage = self.companion.models.main.name, reply.usage
         if usage == Usage():
@@ -285,7 +281,7 @@ class StoredLedger:
         learn_token_factor(db, model, estimated_tokens, actual_tokens)
 
 
-def _attachments(db: sqlite3.Connection, message: Message) -> "list[Attachment]":
+def _attachments(db: Connection, message: Message) -> "list[Attachment]":
     if not message.attached:
         return []
     from construct.attachments import Attachment

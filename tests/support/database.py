@@ -8,7 +8,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from construct.store.connection import Connection
+from construct.store.connection import FileConnection
 from construct.store.database import open_database
 from construct.user_rules import RulesFile
 
@@ -30,5 +30,5 @@ def _empty() -> bytes:
 
 def use_rules(db: sqlite3.Connection, rules: Path | None) -> None:
     """Let the user's rules in a file apply to what is written through a connection."""
-    assert isinstance(db, Connection)
+    assert isinstance(db, FileConnection)
     db.rules_file = RulesFile(rules) if rules else None

@@ -1,6 +1,5 @@
 """Imported messages: estimate what observing them costs, and make batches due."""
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -11,6 +10,7 @@ from construct.memory.learning.observer_call import batch_tokens
 from construct.memory.shown.transcript import batches
 from construct.store import backlog
 from construct.store.backlog import Backlog
+from construct.store.driver import Connection
 from construct.store.messages import LAST
 from construct.tokens import Usage
 
@@ -53,7 +53,7 @@ class Revived:
     """Id of the last message an observer may read: later ones may still be archived."""
 
 
-def revive(db: sqlite3.Connection, conversation_id: int, limit: int) -> Revived | None:
+def revive(db: Connection, conversation_id: int, limit: int) -> Revived | None:
     """Unarchive the oldest messages at the end of a conversation, about `limit` tokens.
 
     So they are due. None if there are none: if the conversation has gone on since the

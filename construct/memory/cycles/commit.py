@@ -3,7 +3,6 @@
 A cycle whose input has changed in the meantime writes nothing (StaleError).
 """
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -25,6 +24,7 @@ from construct.store.conversations import (
     set_watermark,
 )
 from construct.store.cycles import is_running
+from construct.store.driver import Connection
 from construct.store.flags import set_flag
 from construct.store.forbidden import is_forbidden
 from construct.store.messages import get_message, is_readable, is_shown, live_messages
@@ -48,7 +48,7 @@ class Stored:
 
 
 def store_extraction(
-    db: sqlite3.Connection,
+    db: Connection,
     cycle_id: int,
     found: Extraction,
     batch: Sequence[Message],
@@ -105,7 +105,7 @@ def store_extraction(
 
 
 def _store_values(
-    db: sqlite3.Connection, cycle_id: int, found: Extraction, allowed: set[int], now: str
+    db: Connection, cycle_id: int, found: Extraction, allowed: set[int], now: str
 ) -> int:
     """Store the values that an observer found, each once. Returns how many the rules forbid."""
     forbidden = 0
@@ -122,7 +122,7 @@ def _store_values(
 
 
 def _store_note(
-    db: sqlite3.Connection,
+    db: Connection,
     proposed: ProposedObservation,
     sources: Sequence[Message],
     cycle_id: int,
@@ -157,7 +157,7 @@ def _store_note(
     return True
 
 
-def _doubt(db: sqlite3.Connection, note: Observation, cycle_id: int, now: str) -> None:
+def _doubt(db: Connection, note: Observation, cycle_id: int, now: str) -> None:
     """Mark a note as doubtful, and ask the user about it, unless it is superseded by now."""
     if note.state == "superseded":
         return
@@ -166,7 +166,7 @@ def _doubt(db: sqlite3.Connection, note: Observation, cycle_id: int, now: str) -
 
 
 def store_reflection(
-    db: sqlite3.Connection, cycle_id: int, found: Reflection, given: Sequence[Observation], now: str
+    db: Connection, cycle_id: int, found: Reflection, given: Sequence[Observation], now: str
 ) -> Reflection:
     """Store a reflector's new lines, and supersede and shelve what it takes out of sight.
 
@@ -219,9 +219,7 @@ def _all_asked(sources: Iterable[Observation]) -> bool:
     return bool(plans) and all(o.asked_at for o in plans)
 
 
-def _link_terms_taken(
-    db: sqlite3.Connection, stays: Observation, retired: Sequence[Observation]
-) -> None:
+def _link_terms_taken(db: Connection, stays: Observation, retired: Sequence[Observation]) -> None:
     """Let a note that outdates others rest on the messages of those it has a name from.
 
     So forgetting one of them finds it. A reflection has all its names from its sources.
@@ -239,7 +237,7 @@ def _unread(o: Observation) -> Observation:
     return o._replace(asked_at=None, graph_cycle_id=None)
 
 
-def _updated(db: sqlite3.Connection, old: str | None, answer: str | None) -> str | None:
+def _updated(db: Connection, old: str | None, answer: str | None) -> str | None:
     """Return the task or suggested response to store after an observer's answer.
 
     Without an answer, the old one stays. An empty one clears it, and so does one that the user's
@@ -250,7 +248,7 @@ def _updated(db: sqlite3.Connection, old: str | None, answer: str | None) -> str
     return None if is_forbidden(db, answer) else answer or None
 
 
-def require_running(db: sqlite3.Connection, cycle_id: int) -> None:
+def require_running(db: Connection, cycle_id: int) -> None:
     """Raise StaleError when a cycle is no longer running.
 
     Another process may have abandoned it, or deleted its conversation.
@@ -259,7 +257,7 @@ def require_running(db: sqlite3.Connection, cycle_id: int) -> None:
         raise StaleError
 
 
-def _as_now(db: sqlite3.Connection, batch: Sequence[Message], based_on: int) -> list[Message]:
+def _as_now(db: Connection, batch: Sequence[Message], based_on: int) -> list[Message]:
     """Return the current state of the messages a cycle read.
 
     Archived messages may have been unarchived in the meantime.
@@ -270,7 +268,7 @@ def _as_now(db: sqlite3.Connection, batch: Sequence[Message], based_on: int) -> 
 
 
 def _insert(
-    db: sqlite3.Connection,
+    db: Connection,
     proposed: ProposedObservation,
     cycle_id: int,
     conversation_id: int | None,
@@ -304,7 +302,7 @@ class Compacted:
 
 
 def compact(
-    db: sqlite3.Connection, conversation_id: int, retained: int, frame: Frame, clock: Clock
+    db: Connection, conversation_id: int, retained: int, frame: Frame, clock: Clock
 ) -> Compacted:
     """Commit what is pending, move watermarks, and show what is new.
 

@@ -5,7 +5,6 @@ again only once there are new ones.
 """
 
 import asyncio
-import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -25,6 +24,7 @@ from construct.memory.learning.asking import Account, ask, repeats_itself
 from construct.memory.shown.escaping import inline
 from construct.prompts import prompt
 from construct.store import cycles, graph
+from construct.store.driver import Connection
 from construct.store.forbidden import left_out_note
 from construct.store.graph import Entity
 from construct.store.records import Observation
@@ -56,7 +56,7 @@ async def run_graph(runner: CycleRunner, minimum: int = 1) -> None:
         await runner.run(GraphJob(model))
 
 
-def is_due(db: sqlite3.Connection, minimum: int = 1) -> bool:
+def is_due(db: Connection, minimum: int = 1) -> bool:
     """Return whether at least `minimum` notes are unread.
 
     After a failure or an undo only new ones count.
@@ -84,7 +84,7 @@ class GraphJob(CycleJob[GraphBatch, GraphProposal | None, None]):
     model: Model
     home: None = None
 
-    def choose(self, db: sqlite3.Connection) -> GraphBatch | None:
+    def choose(self, db: Connection) -> GraphBatch | None:
         """Return the unread notes that fit one call, at least one however long."""
         last = cycles.last_cycle(db, self.kind, None)
         # The last cycle may have failed because of one note. Starting with the newest, this
@@ -125,7 +125,7 @@ class GraphJob(CycleJob[GraphBatch, GraphProposal | None, None]):
 
     def commit(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         cycle: RunningCycle[GraphBatch],
         found: GraphProposal | None,
         now: str,

@@ -1,6 +1,5 @@
 """Choose the stored notes that an observer is shown, so that it need not write them again."""
 
-import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from construct.memory.recall.meaning import Meaning
 from construct.memory.recall.search import search_memory
 from construct.memory.shown.lines import ANCHOR_TOKENS, plain_line
 from construct.store import observations as stored_observations
+from construct.store.driver import Connection
 from construct.store.records import Descent, Message, Observation
 from construct.store.search import Filters
 from construct.vocabulary import ItemKind, Priority
@@ -39,7 +39,7 @@ class KnownSearch:
 
 
 def known_notes(
-    db: sqlite3.Connection, messages: Sequence[Message], wanted: KnownSearch
+    db: Connection, messages: Sequence[Message], wanted: KnownSearch
 ) -> list[Observation]:
     """Return the stored notes to show an observer, the most relevant first.
 
@@ -61,9 +61,7 @@ def known_notes(
     return _without_crowding(list(by_id.values()), wanted.limit)
 
 
-def _found(
-    db: sqlite3.Connection, messages: Sequence[Message], wanted: KnownSearch
-) -> list[Observation]:
+def _found(db: Connection, messages: Sequence[Message], wanted: KnownSearch) -> list[Observation]:
     """Return the notes that a search for the user's words finds, the best of each first."""
     filters = Filters(
         descent=wanted.scope, kind=ItemKind.OBSERVATION, zone=wanted.clock.zone, for_model=True

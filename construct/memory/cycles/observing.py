@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -35,6 +34,7 @@ from construct.store import observations as stored_observations
 from construct.store.acceptance import ask_about_new
 from construct.store.attachments import attachments_with_data
 from construct.store.conversations import get_conversation, get_watermarks
+from construct.store.driver import Connection
 from construct.store.flags import flagged
 from construct.store.forbidden import left_out_note
 from construct.store.in_thread import Store
@@ -60,7 +60,7 @@ _VALUES_WITHIN = timedelta(days=14)
 """How far back an observer is shown values that are stored."""
 _MAX_VALUES = 60
 
-Find = Callable[[sqlite3.Connection, int], list[Message]]
+Find = Callable[[Connection, int], list[Message]]
 """Returns the messages of a conversation that should be observed."""
 
 
@@ -83,7 +83,7 @@ class Material:
     """Pictures and short PDFs."""
 
 
-def material(db: sqlite3.Connection, messages: Sequence[Message], model: Model | None) -> Material:
+def material(db: Connection, messages: Sequence[Message], model: Model | None) -> Material:
     """Return messages as a worker reads them, and the files that the model can see.
 
     Pasted parts are marked. Without a model, attached texts and files are left out.
@@ -138,7 +138,7 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
     find: Find
     store: Store
 
-    def choose(self, db: sqlite3.Connection) -> _Batch | None:
+    def choose(self, db: Connection) -> _Batch | None:
         messages = self.find(db, self.home)
         if not messages:
             return None
@@ -165,7 +165,7 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
             doubtful=flagged(db, Flag.DOUBTFUL),
         )
 
-    def _wanted(self, db: sqlite3.Connection, model: Model) -> KnownSearch:
+    def _wanted(self, db: Connection, model: Model) -> KnownSearch:
         scope = reach(db, self.config.scope, self.home)
         return KnownSearch(scope, self.config.clock, self.config.meaning, known_tokens(model))
 
@@ -204,12 +204,12 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
         return await doubtful_after(self.model, changes, related, account) if related else ()
 
     def _related(
-        self, db: sqlite3.Connection, changes: Sequence[LifeChange], model: Model
+        self, db: Connection, changes: Sequence[LifeChange], model: Model
     ) -> list[Observation]:
         return related_notes(db, changes, self.home, self.config.scope, self._wanted(db, model))
 
     def commit(
-        self, db: sqlite3.Connection, cycle: RunningCycle[_Batch], found: Extraction, now: str
+        self, db: Connection, cycle: RunningCycle[_Batch], found: Extraction, now: str
     ) -> Outcome[int]:
         batch = cycle.batch
         if found.observations and not found.by_rule:
@@ -225,16 +225,14 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
         )
 
 
-def _kept_by_model(db: sqlite3.Connection, batch: Sequence[Message]) -> list[KeptNote]:
+def _kept_by_model(db: Connection, batch: Sequence[Message]) -> list[KeptNote]:
     """Return what the main model kept of these messages and the user has not settled since."""
     links = stored_observations.kept_by_model(db, [m.id for m in batch])
     notes = {o.id: o for o in stored_observations.observations(db, [i for i, _ in links])}
     return [KeptNote(notes[note_id], message_id) for note_id, message_id in links]
 
 
-def _known_values(
-    db: sqlite3.Connection, batch: Sequence[Message], clock: Clock
-) -> list[TrackedValue]:
+def _known_values(db: Connection, batch: Sequence[Message], clock: Clock) -> list[TrackedValue]:
     """Return the newest stored values of the days before a batch, oldest first."""
     first, last = (m.written(clock).date() for m in (batch[0], batch[-1]))
     since = first - min(_VALUES_WITHIN, first - date.min)
@@ -248,20 +246,20 @@ def without_known(found: Extraction, known: Iterable[Observation]) -> Extraction
     return replace(found, observations=new)
 
 
-def current_thread(db: sqlite3.Connection, conversation_id: int) -> Current:
+def current_thread(db: Connection, conversation_id: int) -> Current:
     """Return a conversation's title, task and next step as they are now."""
     here = get_conversation(db, conversation_id)
     return Current(here.title or "", here.current_task or "", here.suggested_response or "")
 
 
-def newest_observer(db: sqlite3.Connection, conversation_id: int) -> int:
+def newest_observer(db: Connection, conversation_id: int) -> int:
     """Return the id of the newest observer cycle that succeeded, or 0."""
     cycle = cycles.last_cycle(db, CycleKind.OBSERVER, conversation_id, (CycleStatus.SUCCEEDED,))
     return 0 if cycle is None else cycle.id
 
 
 def fallback_reason(
-    db: sqlite3.Connection, conversation_id: int, config: MemoryConfig, since: int = 0
+    db: Connection, conversation_id: int, config: MemoryConfig, since: int = 0
 ) -> str | None:
     """Return why the newest batch was read by rule, although there is a worker model.
 

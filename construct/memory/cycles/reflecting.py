@@ -4,7 +4,6 @@ What the reflector shelves stays active and leaves the sight. What recall brings
 comes into sight again.
 """
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -27,6 +26,7 @@ from construct.memory.shown.forks import condensable, reach
 from construct.store import cycles, questions
 from construct.store import observations as stored_observations
 from construct.store.acceptance import unaccepted
+from construct.store.driver import Connection
 from construct.store.flags import end_flag, flagged, often_recalled
 from construct.store.forbidden import left_out_note
 from construct.store.note_history import NOTED_LENGTH
@@ -68,7 +68,7 @@ class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
     config: MemoryConfig
     conversation_id: int
 
-    def choose(self, db: sqlite3.Connection) -> _Batch | None:
+    def choose(self, db: Connection) -> _Batch | None:
         scope = self.config.scope
         active = stored_observations.active_in_scope(db, reach(db, scope, self.conversation_id))
         if scope == "conversation":
@@ -99,7 +99,7 @@ class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
         now = to_text(self.config.clock.now())
         return _Batch(given, last_said(db, [o.id for o in given], now), returning)
 
-    def _often_recalled(self, db: sqlite3.Connection, shelved: Sequence[int]) -> list[int]:
+    def _often_recalled(self, db: Connection, shelved: Sequence[int]) -> list[int]:
         """Return those of these observations that recall has brought back often of late."""
         since = to_text(self.config.clock.now() - _RECALLED_WITHIN)
         often = often_recalled(db, since, _RECALLED_OFTEN) if shelved else frozenset()
@@ -117,7 +117,7 @@ class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
         return found
 
     def commit(
-        self, db: sqlite3.Connection, cycle: RunningCycle[_Batch], found: Reflection, now: str
+        self, db: Connection, cycle: RunningCycle[_Batch], found: Reflection, now: str
     ) -> Outcome[Reflection]:
         returning = cycle.batch.returning
         if not found.shrinks and not returning:
@@ -140,14 +140,10 @@ class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
             count=len(found.superseded | found.shelved),
         )
 
-    def give_up(
-        self, db: sqlite3.Connection, batch: _Batch, found: Reflection
-    ) -> Outcome[Reflection]:
+    def give_up(self, db: Connection, batch: _Batch, found: Reflection) -> Outcome[Reflection]:
         return self._failed(db, batch, replace(found, changes=()))
 
-    def _failed(
-        self, db: sqlite3.Connection, batch: _Batch, found: Reflection
-    ) -> Outcome[Reflection]:
+    def _failed(self, db: Connection, batch: _Batch, found: Reflection) -> Outcome[Reflection]:
         return Outcome(
             result=found,
             status=CycleStatus.FAILED,
@@ -155,7 +151,7 @@ class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
             base_tokens=self._tokens_in_sight(db),
         )
 
-    def _tokens_in_sight(self, db: sqlite3.Connection) -> int:
+    def _tokens_in_sight(self, db: Connection) -> int:
         descent = reach(db, self.config.scope, self.conversation_id)
         return stored_observations.tokens_in_sight(db, descent, self.config.plans_from)
 

@@ -1,6 +1,5 @@
 """Choose the stored notes that a change in the user's life may have made doubtful."""
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 from itertools import chain, zip_longest
 
@@ -12,6 +11,7 @@ from construct.memory.recall.search import search_memory
 from construct.memory.shown.forks import replaceable
 from construct.store import graph, questions
 from construct.store import observations as stored_observations
+from construct.store.driver import Connection
 from construct.store.flags import flagged
 from construct.store.records import Observation
 from construct.store.search import Filters
@@ -24,7 +24,7 @@ _MAY_DEPEND = {Stance.STATED, Stance.PLANNED, Stance.INFERRED}
 
 
 def related_notes(
-    db: sqlite3.Connection,
+    db: Connection,
     changes: Sequence[LifeChange],
     conversation_id: int,
     scope: str,
@@ -60,7 +60,7 @@ def _distinct(notes: Iterable[Observation]) -> list[Observation]:
 
 
 def _searched(
-    db: sqlite3.Connection, changes: Sequence[LifeChange], wanted: KnownSearch
+    db: Connection, changes: Sequence[LifeChange], wanted: KnownSearch
 ) -> list[list[int]]:
     """Return what each search finds: for the old words, the new ones, and those of the topic."""
     queries: list[str] = []
@@ -83,7 +83,7 @@ def _searched(
     ]
 
 
-def _by_graph(db: sqlite3.Connection, changes: Sequence[LifeChange]) -> list[int]:
+def _by_graph(db: Connection, changes: Sequence[LifeChange]) -> list[int]:
     """Return the notes that name the same people, places or things as what changed."""
     changed = [o.id for change in changes for o in change.old]
     named = graph.entities_of(db, changed)

@@ -5,7 +5,6 @@ and records the usage of the calls. Each kind of cycle implements a CycleJob.
 """
 
 import asyncio
-import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -22,6 +21,7 @@ from construct.memory.cycles.situation import is_over_limit
 from construct.memory.learning.asking import Account
 from construct.store import cycles
 from construct.store.database import transaction
+from construct.store.driver import Connection
 from construct.store.forbidden import rules_of
 from construct.store.in_thread import Store
 from construct.store.usage import record_usage
@@ -82,7 +82,7 @@ class CycleJob(ABC, Generic[Batch, Found, Result]):
     """The conversation that the cycle is recorded for."""
 
     @abstractmethod
-    def choose(self, db: sqlite3.Connection) -> Batch | None:
+    def choose(self, db: Connection) -> Batch | None:
         """Return the cycle's input, or None when there is nothing to read."""
 
     def span(self, batch: Batch) -> tuple[int, int] | None:
@@ -96,14 +96,14 @@ class CycleJob(ABC, Generic[Batch, Found, Result]):
 
     @abstractmethod
     def commit(
-        self, db: sqlite3.Connection, cycle: RunningCycle[Batch], found: Found, now: str
+        self, db: Connection, cycle: RunningCycle[Batch], found: Found, now: str
     ) -> Outcome[Result]:
         """Write the results.
 
         Raises StaleError, before anything is written, when the input has changed.
         """
 
-    def give_up(self, db: sqlite3.Connection, batch: Batch, found: Found) -> Outcome[Result]:
+    def give_up(self, db: Connection, batch: Batch, found: Found) -> Outcome[Result]:
         """Return the outcome for a cycle whose input has changed."""
         del db, batch, found
         return Outcome(status=CycleStatus.FAILED)
@@ -176,7 +176,7 @@ class CycleRunner:
         return outcome.result
 
     def _begin(
-        self, db: sqlite3.Connection, job: CycleJob[Batch, Found, Result]
+        self, db: Connection, job: CycleJob[Batch, Found, Result]
     ) -> RunningCycle[Batch] | None:
         rules_of(db)  # no cycle begins while the user's rules cannot be read
         with transaction(db):
@@ -194,7 +194,7 @@ class CycleRunner:
 
     def _end(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         job: CycleJob[Batch, Found, Result],
         cycle: RunningCycle[Batch],
         found: Found,
@@ -211,7 +211,7 @@ class CycleRunner:
 
     def _abandon(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         job: CycleJob[Batch, Found, Result],
         cycle: RunningCycle[Batch],
     ) -> None:
@@ -222,7 +222,7 @@ class CycleRunner:
 
     def _finish(
         self,
-        db: sqlite3.Connection,
+        db: Connection,
         job: CycleJob[Batch, Found, Result],
         cycle: RunningCycle[Batch],
         outcome: Outcome[Result],

@@ -1,6 +1,5 @@
 """Read the state of a conversation from which the policy decides what is due."""
 
-import sqlite3
 from dataclasses import replace
 
 from construct.clock import from_text, to_text
@@ -23,6 +22,7 @@ from construct.store.conversations import (
     get_watermarks,
     idle_with_unobserved,
 )
+from construct.store.driver import Connection
 from construct.store.messages import LAST, is_readable, live_messages, unobserved_and_window_tokens
 from construct.store.records import Message
 from construct.store.usage import spent_on_memory
@@ -30,7 +30,7 @@ from construct.vocabulary import CycleKind, CycleStatus, Role
 
 
 def unobserved(
-    db: sqlite3.Connection, conversation_id: int, *, until: int = LAST, at_rest: bool
+    db: Connection, conversation_id: int, *, until: int = LAST, at_rest: bool
 ) -> list[Message]:
     """Return the messages that an observer may pass now, up to and including `until`.
 
@@ -45,7 +45,7 @@ def unobserved(
 
 
 def read_situation(
-    db: sqlite3.Connection, conversation_id: int, config: MemoryConfig, *, leaving: bool = False
+    db: Connection, conversation_id: int, config: MemoryConfig, *, leaving: bool = False
 ) -> Situation:
     """Return the situation of a conversation."""
     return replace(
@@ -58,7 +58,7 @@ def read_situation(
 
 
 def read_window(
-    db: sqlite3.Connection, conversation_id: int, config: MemoryConfig, *, leaving: bool = False
+    db: Connection, conversation_id: int, config: MemoryConfig, *, leaving: bool = False
 ) -> Situation:
     """Return the situation without the counts that only reflecting needs.
 
@@ -85,14 +85,14 @@ def read_window(
     )
 
 
-def tells_something(db: sqlite3.Connection, conversation_id: int, observed: int) -> bool:
+def tells_something(db: Connection, conversation_id: int, observed: int) -> bool:
     """Return whether a message of the user's above `observed` may say something to remember."""
     messages = live_messages(db, conversation_id, observed)
     own = (m for m in messages if m.role == Role.USER and is_readable(m))
     return any(is_telling(m.content) for m in own)
 
 
-def held_tokens(db: sqlite3.Connection, conversation_id: int, config: MemoryConfig) -> int:
+def held_tokens(db: Connection, conversation_id: int, config: MemoryConfig) -> int:
     """Return how many more tokens it takes until messages whose cycle was undone are read again.
 
     0 if no messages are held back.
@@ -107,9 +107,7 @@ def held_tokens(db: sqlite3.Connection, conversation_id: int, config: MemoryConf
     return max(0, config.thresholds.observer - sum(m.token_count for m in fresh))
 
 
-def holds_against(
-    db: sqlite3.Connection, parent_id: int, fork_id: int, config: MemoryConfig
-) -> bool:
+def holds_against(db: Connection, parent_id: int, fork_id: int, config: MemoryConfig) -> bool:
     """Return whether messages whose cycle was undone are held back in a fork too.
 
     Messages sent since then, in either conversation, count as new.
@@ -121,7 +119,7 @@ def holds_against(
     )
 
 
-def reflect_from(db: sqlite3.Connection, conversation_id: int, config: MemoryConfig) -> int:
+def reflect_from(db: Connection, conversation_id: int, config: MemoryConfig) -> int:
     """Return how many tokens in sight it takes for another reflection to run."""
     last = cycles.last_cycle(
         db, CycleKind.REFLECTOR, reflector_scope(config.scope, conversation_id)
@@ -138,9 +136,7 @@ def reflector_scope(scope: str, conversation_id: int) -> int | None:
     return None if scope == "user" else conversation_id
 
 
-def conversations_at_rest(
-    db: sqlite3.Connection, config: MemoryConfig, exclude: int | None
-) -> list[int]:
+def conversations_at_rest(db: Connection, config: MemoryConfig, exclude: int | None) -> list[int]:
     """Return the cold conversations, except `exclude`, in which memory work is left.
 
     They have more than LEFTOVER_TOKENS unobserved, or pending observations. They are cold
@@ -151,7 +147,7 @@ def conversations_at_rest(
     return idle_with_unobserved(db, since, until, LEFTOVER_TOKENS, exclude)
 
 
-def spent_today(db: sqlite3.Connection, config: MemoryConfig) -> float:
+def spent_today(db: Connection, config: MemoryConfig) -> float:
     """Return the US dollars that memory work has cost since the user's midnight.
 
     Usage recorded on a later day, by a wrong clock, does not count.
@@ -160,6 +156,6 @@ def spent_today(db: sqlite3.Connection, config: MemoryConfig) -> float:
     return spent_on_memory(db, to_text(clock.midnight()), to_text(clock.midnight(1)))
 
 
-def is_over_limit(db: sqlite3.Connection, config: MemoryConfig) -> bool:
+def is_over_limit(db: Connection, config: MemoryConfig) -> bool:
     """Return whether the worker has reached the user's daily cost limit."""
     return spent_today(db, config) >= config.daily_usd

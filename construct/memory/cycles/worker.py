@@ -5,7 +5,6 @@ calling `run_due` often does no harm.
 """
 
 import asyncio
-import sqlite3
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
@@ -32,6 +31,7 @@ from construct.memory.recall.indexing import index_some
 from construct.memory.shown.forks import uncommitted_below
 from construct.store import backlog, search_index
 from construct.store.database import transaction
+from construct.store.driver import Connection
 from construct.store.in_thread import Store
 from construct.store.messages import LAST, last_message_id
 from construct.store.search_index import merge_some
@@ -170,7 +170,7 @@ class MemoryWorker:
         self._runner.report(Progress())
 
     def _judge(
-        self, db: sqlite3.Connection, conversation_id: int, leaving: bool
+        self, db: Connection, conversation_id: int, leaving: bool
     ) -> tuple[int, policy.Situation]:
         """Return the id of the newest message, and the situation.
 
@@ -195,7 +195,7 @@ class MemoryWorker:
             return Compacted(0, 0)
         return await self._store.call(self._compact, conversation_id)
 
-    def _compact(self, db: sqlite3.Connection, conversation_id: int) -> Compacted:
+    def _compact(self, db: Connection, conversation_id: int) -> Compacted:
         config = self.config
         with transaction(db):
             return compact(db, conversation_id, config.retained, config.frame, config.clock)

@@ -3,7 +3,6 @@
 Nothing else in the program deletes what was said or remembered.
 """
 
-import sqlite3
 from dataclasses import dataclass
 
 from construct.clock import Clock, to_text
@@ -17,6 +16,7 @@ from construct.memory.graph.storing import drop_unsaid_names
 from construct.references import Reference
 from construct.store import forgotten_text, purge
 from construct.store.database import transaction
+from construct.store.driver import Connection
 from construct.store.note_links import with_reflections
 from construct.store.shown import show_instead
 from construct.store.succession import reactivated_by
@@ -74,7 +74,7 @@ class Deleted:
 
 
 def forget(
-    db: sqlite3.Connection,
+    db: Connection,
     reference: Reference,
     clock: Clock,
     *,
@@ -112,7 +112,7 @@ def forget(
 
 
 def delete_conversation(
-    db: sqlite3.Connection, conversation_id: int, clock: Clock, *, wait: float = purge.WAIT_SECONDS
+    db: Connection, conversation_id: int, clock: Clock, *, wait: float = purge.WAIT_SECONDS
 ) -> Deleted:
     """Delete a conversation with everything that depends on it, and clear out the bytes.
 
@@ -133,9 +133,7 @@ def delete_conversation(
     )
 
 
-def remove(
-    db: sqlite3.Connection, plan: ForgetPlan | DeletionPlan, clock: Clock
-) -> tuple[int, int]:
+def remove(db: Connection, plan: ForgetPlan | DeletionPlan, clock: Clock) -> tuple[int, int]:
     """Carry out a plan in the caller's transaction.
 
     Return the number of relations and of entities deleted.
@@ -157,7 +155,7 @@ def remove(
     return relations, entities
 
 
-def _reactivate(db: sqlite3.Connection, deleted_ids: set[int]) -> None:
+def _reactivate(db: Connection, deleted_ids: set[int]) -> None:
     """Reactivate observations that the deleted ones superseded, and show them in their place."""
     returning = reactivated_by(db, deleted_ids)
     for old, new in returning.items():

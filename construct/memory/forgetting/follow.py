@@ -1,18 +1,16 @@
 """Forget here what was forgotten on another machine."""
 
-import sqlite3
 from collections.abc import Collection
 
 from construct.clock import Clock, to_text
 from construct.memory.forgetting.carry_out import remove
 from construct.memory.forgetting.plan import plan_deletion, plan_following
 from construct.store import purge
+from construct.store.driver import Connection
 from construct.store.sql import ID_LIST, column
 
 
-def follow(
-    db: sqlite3.Connection, uids: str, observation_ids: Collection[int], clock: Clock
-) -> None:
+def follow(db: Connection, uids: str, observation_ids: Collection[int], clock: Clock) -> None:
     """Forget what these uids (a JSON list) name, and these observations, with what rests on them.
 
     Runs in the caller's transaction, which then finishes the erasure (`purge`).

@@ -8,7 +8,6 @@ drawn from it; deleting a conversation, from all its messages. Titles, tasks, no
 cycles and tool results that reveal the fact are cleared too.
 """
 
-import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -27,6 +26,7 @@ from construct.references import Reference
 from construct.store import forgotten_text, note_links, succession
 from construct.store import observations as stored_observations
 from construct.store.conversations import forks_of, get_conversation
+from construct.store.driver import Connection
 from construct.store.forgotten_text import ConversationNotes, CycleNotes
 from construct.store.messages import get_message, messages_of
 from construct.store.note_history import without_reverted
@@ -97,7 +97,7 @@ class DeletionPlan(Removal):
     """Conversations forked from it: they lose what they inherited from it."""
 
 
-def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) -> ForgetPlan:
+def plan_forget(db: Connection, reference: Reference, *, words: bool) -> ForgetPlan:
     """Return what forgetting an observation or a message deletes.
 
     With a message, everything drawn from it is deleted. Raises NotFoundError.
@@ -149,7 +149,7 @@ def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) ->
     )
 
 
-def plan_following(db: sqlite3.Connection, observation_ids: Collection[int]) -> ForgetPlan:
+def plan_following(db: Connection, observation_ids: Collection[int]) -> ForgetPlan:
     """Return what goes here when these observations were forgotten on another machine.
 
     That machine named all that it deleted. Here goes what was made of it in the meantime, what
@@ -198,7 +198,7 @@ class _Named:
     messages: Sequence[Message] = ()
 
 
-def _named_by(db: sqlite3.Connection, reference: Reference) -> _Named:
+def _named_by(db: Connection, reference: Reference) -> _Named:
     """Look up what a reference names; raises NotFoundError."""
     kind, number = reference
     if kind == ItemKind.MESSAGE:
@@ -210,7 +210,7 @@ def _named_by(db: sqlite3.Connection, reference: Reference) -> _Named:
     return _Named({stored_observations.observation(db, number).id})
 
 
-def plan_deletion(db: sqlite3.Connection, conversation_id: int) -> DeletionPlan:
+def plan_deletion(db: Connection, conversation_id: int) -> DeletionPlan:
     """Return what deleting a conversation deletes; raises NotFoundError.
 
     What rests on none of its messages stays, such as what the user kept on request.
@@ -242,7 +242,7 @@ def plan_deletion(db: sqlite3.Connection, conversation_id: int) -> DeletionPlan:
     )
 
 
-def _facts(db: sqlite3.Connection, starting_ids: Collection[int]) -> set[int]:
+def _facts(db: Connection, starting_ids: Collection[int]) -> set[int]:
     """Return the observations of generation 0 behind these, and those that borrowed from them."""
     ids = set(starting_ids)
     while (more := _with_borrowers(db, note_links.with_origins(db, ids))) != ids:
@@ -250,12 +250,12 @@ def _facts(db: sqlite3.Connection, starting_ids: Collection[int]) -> set[int]:
     return {o.id for o in stored_observations.observations(db, sorted(ids)) if o.generation == 0}
 
 
-def _with_borrowers(db: sqlite3.Connection, ids: Collection[int]) -> set[int]:
+def _with_borrowers(db: Connection, ids: Collection[int]) -> set[int]:
     """Return these observations, and later ones that have a name or number from one of these."""
     return set(ids) | note_links.lent_to(db, ids)
 
 
-def _twins(db: sqlite3.Connection, facts: Collection[int]) -> set[int]:
+def _twins(db: Connection, facts: Collection[int]) -> set[int]:
     """Return observations from the same messages that were undone or say nearly the same.
 
     An undone edit belongs to the observation that it had replaced.
@@ -274,13 +274,13 @@ def _twins(db: sqlite3.Connection, facts: Collection[int]) -> set[int]:
     return twins
 
 
-def _lowest_first(db: sqlite3.Connection, ids: Collection[int]) -> list[Observation]:
+def _lowest_first(db: Connection, ids: Collection[int]) -> list[Observation]:
     return sorted(
         stored_observations.observations(db, sorted(ids)), key=lambda o: (o.generation, o.id)
     )
 
 
-def _reactivated(db: sqlite3.Connection, deleted: Collection[int]) -> tuple[Observation, ...]:
+def _reactivated(db: Connection, deleted: Collection[int]) -> tuple[Observation, ...]:
     return tuple(
         stored_observations.observations(db, sorted(succession.reactivated_by(db, deleted)))
     )

@@ -1,6 +1,5 @@
 """Query the graph: the relations of an entity, and the notes related to a query."""
 
-import sqlite3
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -9,6 +8,7 @@ from construct.errors import NotFoundError
 from construct.language.index_words import index_words
 from construct.memory.graph.names import SELF, USER, is_user, key
 from construct.store import graph
+from construct.store.driver import Connection
 from construct.store.graph import Entity, Relation
 
 _DEPTH = 2
@@ -48,7 +48,7 @@ class Tree:
     branches: tuple[Branch, ...] = ()
 
 
-def neighbours(db: sqlite3.Connection, name: str, clock: Clock) -> Tree:
+def neighbours(db: Connection, name: str, clock: Clock) -> Tree:
     """Return the relations of the entity that has this name or alias, superseded ones included.
 
     Raises NotFoundError.
@@ -76,7 +76,7 @@ def neighbours(db: sqlite3.Connection, name: str, clock: Clock) -> Tree:
     return Tree(first.name, first.type, first.aliases, branches)
 
 
-def entities_in(db: sqlite3.Connection, query: str) -> list[Entity]:
+def entities_in(db: Connection, query: str) -> list[Entity]:
     """Return the entities that a query mentions by name or alias, except the user."""
     words = index_words(query)
     keys: set[str] = set()
@@ -85,7 +85,7 @@ def entities_in(db: sqlite3.Connection, query: str) -> list[Entity]:
     return [e for e in _named(db, keys) if not is_user(e.name)]
 
 
-def related_notes(db: sqlite3.Connection, query: str) -> list[int]:
+def related_notes(db: Connection, query: str) -> list[int]:
     """Return ids of the active notes related to what a query mentions, nearest first.
 
     The search stops at the user and at hubs (`_HUB`).
@@ -105,13 +105,13 @@ def related_notes(db: sqlite3.Connection, query: str) -> list[int]:
     return nearest[:_MAX_REACHED]
 
 
-def _named(db: sqlite3.Connection, keys: Collection[str]) -> list[Entity]:
+def _named(db: Connection, keys: Collection[str]) -> list[Entity]:
     """Return the entities with a name or alias that has one of these keys."""
     candidates = graph.entities_called(db, keys) if keys else []
     return [e for e in candidates if any(key(name) in keys for name in e.names)]
 
 
-def _twins(db: sqlite3.Connection, entities: Sequence[Entity]) -> list[Entity]:
+def _twins(db: Connection, entities: Sequence[Entity]) -> list[Entity]:
     """Return other entities that are the same as one of these.
 
     Two entities are the same if each has the other's name as an alias.
@@ -128,7 +128,7 @@ def _twins(db: sqlite3.Connection, entities: Sequence[Entity]) -> list[Entity]:
 
 
 def _branches(
-    db: sqlite3.Connection,
+    db: Connection,
     clock: Clock,
     ids: Collection[int],
     frontier: Collection[int],

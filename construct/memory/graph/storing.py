@@ -3,7 +3,6 @@
 Everything here runs inside the caller's transaction.
 """
 
-import sqlite3
 from collections.abc import Iterable, Mapping
 from itertools import chain
 
@@ -16,6 +15,7 @@ from construct.memory.graph.answers import (
 )
 from construct.memory.graph.names import USER, is_user, key
 from construct.store import graph
+from construct.store.driver import Connection
 from construct.store.forbidden import rules_of
 from construct.store.graph import Entity
 from construct.store.observations import all_observations
@@ -24,7 +24,7 @@ from construct.user_rules import Rules
 
 
 def store_graph(
-    db: sqlite3.Connection,
+    db: Connection,
     cycle_id: int,
     note_ids: Mapping[str, int],
     proposal: GraphProposal,
@@ -60,7 +60,7 @@ def _texts_of(relation: ProposedRelation) -> tuple[str | None, ...]:
     return relation.predicate, *subject.names, subject.type, *object_.names, object_.type
 
 
-def revert_graph(db: sqlite3.Connection, cycle_id: int) -> int:
+def revert_graph(db: Connection, cycle_id: int) -> int:
     """Revert a graph cycle and return how many relations were deleted.
 
     The notes it read become unread, and are read again once there are new ones. An
@@ -76,7 +76,7 @@ def revert_graph(db: sqlite3.Connection, cycle_id: int) -> int:
     return relations
 
 
-def drop_unsaid_names(db: sqlite3.Connection) -> int:
+def drop_unsaid_names(db: Connection) -> int:
     """Drop the names that no note contains any more, after notes were deleted.
 
     Entities without a relation or a name go. Returns how many did.
@@ -95,7 +95,7 @@ def drop_unsaid_names(db: sqlite3.Connection) -> int:
 
 
 def _store_entities(
-    db: sqlite3.Connection, entities: Iterable[ProposedEntity], cycle_id: int, rules: Rules
+    db: Connection, entities: Iterable[ProposedEntity], cycle_id: int, rules: Rules
 ) -> dict[ProposedEntity, int]:
     """Find or store entities, add their new names, and return their ids."""
     known = {e.id: e for e in graph.entities(db)}
@@ -132,13 +132,13 @@ def _matches(proposed: ProposedEntity, known: Iterable[Entity]) -> list[Entity]:
     return [e for e in known if keys[0] in map(key, e.aliases)][:1]
 
 
-def _are_related(db: sqlite3.Connection, a: Entity, b: Entity) -> bool:
+def _are_related(db: Connection, a: Entity, b: Entity) -> bool:
     return any(
         b.id in (r.subject_id, r.object_id) for r in graph.relations_with(db, [a.id], past=True)
     )
 
 
-def _rename(db: sqlite3.Connection, entity: Entity, names: Iterable[str]) -> Entity:
+def _rename(db: Connection, entity: Entity, names: Iterable[str]) -> Entity:
     """Store an entity under these names, the main one first, and return it.
 
     Unchanged if there are no names. The main name of the user stays.
@@ -154,12 +154,12 @@ def _rename(db: sqlite3.Connection, entity: Entity, names: Iterable[str]) -> Ent
     return Entity(entity.id, main_name, entity.type, tuple(aliases))
 
 
-def _is_known_as(db: sqlite3.Connection, name: str, alias: str) -> bool:
+def _is_known_as(db: Connection, name: str, alias: str) -> bool:
     """Return whether a note that has been read contains both the name and the alias."""
     return any(o.graph_cycle_id and contains_name(o.content, name) for o in _notes_with(db, alias))
 
 
-def _notes_with(db: sqlite3.Connection, name: str) -> list[Observation]:
+def _notes_with(db: Connection, name: str) -> list[Observation]:
     if is_unspaced(name):  # the index stores text without spaces as one word
         candidates = all_observations(db)
     else:

@@ -6,7 +6,6 @@ another.
 """
 
 import asyncio
-import sqlite3
 from collections.abc import Sequence
 
 from construct.errors import ConstructError
@@ -15,6 +14,7 @@ from construct.memory.recall.meaning import Meaning
 from construct.program import in_shell
 from construct.store import vectors
 from construct.store.database import transaction
+from construct.store.driver import Connection
 from construct.store.in_thread import Store
 from construct.store.vectors import EntryText
 
@@ -26,7 +26,7 @@ _KINDS = ("observation", "message")
 """Kinds in the order to index them: the fewest and most useful first."""
 
 
-def is_for_another_model(db: sqlite3.Connection, name: str) -> bool:
+def is_for_another_model(db: Connection, name: str) -> bool:
     """Return whether another model has been chosen for this database."""
     return vectors.chosen(db) not in {None, name}
 
@@ -39,18 +39,18 @@ def by_another_model() -> str:
     )
 
 
-def _raise_if_for_another_model(db: sqlite3.Connection, name: str) -> None:
+def _raise_if_for_another_model(db: Connection, name: str) -> None:
     if is_for_another_model(db, name):
         raise ConstructError(by_another_model())
 
 
-def choose_model(db: sqlite3.Connection, name: str) -> None:
+def choose_model(db: Connection, name: str) -> None:
     """Choose the model whose vectors this database has from now on."""
     with transaction(db):
         vectors.choose(db, name)
 
 
-def batch(db: sqlite3.Connection, name: str, after: dict[str, int]) -> list[EntryText]:
+def batch(db: Connection, name: str, after: dict[str, int]) -> list[EntryText]:
     """Return the next entries without a vector, all of one kind; empty if there are none.
 
     `after`: for each kind, the id after which to look; 0 if it is missing.
@@ -61,7 +61,7 @@ def batch(db: sqlite3.Connection, name: str, after: dict[str, int]) -> list[Entr
     return []
 
 
-def index_entries(db: sqlite3.Connection, embedder: Embedder, texts: Sequence[EntryText]) -> None:
+def index_entries(db: Connection, embedder: Embedder, texts: Sequence[EntryText]) -> None:
     """Compute and store the vectors of these entries.
 
     Entries that changed in the meantime are skipped.
@@ -76,7 +76,7 @@ def encode(embedder: Embedder, texts: Sequence[EntryText]) -> list[list[bytes]]:
 
 
 def store_vectors(
-    db: sqlite3.Connection,
+    db: Connection,
     embedder: Embedder,
     texts: Sequence[EntryText],
     encoded: Sequence[Sequence[bytes]],
@@ -91,7 +91,7 @@ def store_vectors(
         vectors.add(db, embedder.name, zip(texts, encoded, strict=True))
 
 
-def drop_others(db: sqlite3.Connection, name: str) -> bool:
+def drop_others(db: Connection, name: str) -> bool:
     """Delete some vectors of other models; return False when there are none.
 
     Raises ConstructError when another model has been chosen for the database.

@@ -5,7 +5,6 @@ The newest vectors of each kind are kept in memory and all compared: 25 ms of CP
 """
 
 import re
-import sqlite3
 import threading
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from construct.config import Settings
 from construct.language.index_words import fold
 from construct.llm.embedding import Embedder, Weights, find_weights, is_available
 from construct.store import vectors
+from construct.store.driver import Connection
 from construct.store.search import Entry, database_path
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Meaning:
             return self._is_ready
 
     def similarities(
-        self, db: sqlite3.Connection, text: str, kinds: Iterable[str]
+        self, db: Connection, text: str, kinds: Iterable[str]
     ) -> "Similarities | None":
         """Return how similar the entries of these kinds are to a text.
 
@@ -80,7 +80,7 @@ class Meaning:
                 {kind: self._vectors(db, model, kind).compared(query) for kind in kinds}
             )
 
-    def _vectors(self, db: sqlite3.Connection, model: int, kind: str) -> "_Vectors":
+    def _vectors(self, db: Connection, model: int, kind: str) -> "_Vectors":
         kept = self._kept.setdefault((database_path(db), kind), _Vectors())
         kept.add(vectors.newest(db, model, kind, kept.last, MAX_KEPT))
         return kept

@@ -10,7 +10,6 @@ reading rows both stop at a limit.
 
 import math
 import re
-import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -33,6 +32,7 @@ from construct.memory.recall.speakers import (
     participant_names,
 )
 from construct.store import search
+from construct.store.driver import Connection
 from construct.store.search import Entry, Filters
 
 BUDGET = 120
@@ -108,7 +108,7 @@ class _Passage(NamedTuple):
 
 
 def passages(
-    db: sqlite3.Connection,
+    db: Connection,
     newest: str,
     previous: str = "",
     known: Collection[tuple[str, int]] = (),
@@ -155,7 +155,7 @@ def _queries(text: str, today: date | None) -> list[Query]:
 
 
 def _passages_for(
-    db: sqlite3.Connection,
+    db: Connection,
     query: Query,
     frequency: DocumentFrequency,
     known: set[tuple[str, int]],
@@ -202,7 +202,7 @@ def _passages_for(
 
 
 def _with_words(
-    db: sqlite3.Connection,
+    db: Connection,
     words: Sequence[str],
     word_weights: Mapping[str, float],
     min_weight: float,
@@ -235,7 +235,7 @@ def _with_words(
 
 
 def _best(
-    db: sqlite3.Connection,
+    db: Connection,
     entries: Sequence[Entry],
     prepared: PreparedQuery,
     names: Mapping[str, Sequence[Turn]],
@@ -266,7 +266,7 @@ def _needed_words(
     return ()
 
 
-def _active(db: sqlite3.Connection, kind: str, ids: Iterable[int], filters: Filters) -> list[Entry]:
+def _active(db: Connection, kind: str, ids: Iterable[int], filters: Filters) -> list[Entry]:
     """Return the entries with these ids that are neither pending nor superseded."""
     entries = search.results(db, kind, ids, filters)
     return [e for e in entries if e.state not in ("pending", "superseded")]
@@ -286,7 +286,7 @@ def _weight(entry: Entry, prepared: PreparedQuery, min_weight: float) -> float:
 
 
 def _without_seen(
-    db: sqlite3.Connection, entries: Sequence[Entry], matcher: Matcher, known: set[tuple[str, int]]
+    db: Connection, entries: Sequence[Entry], matcher: Matcher, known: set[tuple[str, int]]
 ) -> list[Entry]:
     """Drop entries that repeat an observation the model already sees."""
     message_ids = [entry.id for entry in entries if entry.kind == "message"]
@@ -316,7 +316,7 @@ def _fitting(hits: Iterable[Hit]) -> list[Hit]:
     return kept
 
 
-def document_frequency(db: sqlite3.Connection, words: Sequence[str]) -> DocumentFrequency:
+def document_frequency(db: Connection, words: Sequence[str]) -> DocumentFrequency:
     """Look up how many messages have each of these words, in any of its forms."""
     total = search.highest_id(db, "message")
     newest = _newest(db, "message", words)
@@ -328,14 +328,14 @@ def document_frequency(db: sqlite3.Connection, words: Sequence[str]) -> Document
 
 
 def newest_with(
-    db: sqlite3.Connection, word: str, frequency: DocumentFrequency
+    db: Connection, word: str, frequency: DocumentFrequency
 ) -> dict[str, Sequence[int]]:
     """Return the newest ids with a word by kind, newest first, up to `ROWS_READ` each."""
     observations = _newest(db, "observation", [word])[word]
     return {"message": frequency.newest[word], "observation": observations}
 
 
-def _newest(db: sqlite3.Connection, kind: str, words: Sequence[str]) -> Mapping[str, Sequence[int]]:
+def _newest(db: Connection, kind: str, words: Sequence[str]) -> Mapping[str, Sequence[int]]:
     """Return the newest ids of a kind with each word, newest first."""
     if not words:
         return {}

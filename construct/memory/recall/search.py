@@ -1,7 +1,6 @@
 """Search messages and observations in one ranking."""
 
 import math
-import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +27,7 @@ from construct.memory.recall.rank import (
 from construct.memory.recall.speakers import identify_speakers, participant_names
 from construct.memory.recall.spelling import Respelt, respell
 from construct.store import search
+from construct.store.driver import Connection
 from construct.store.search import Entry, Filters
 from construct.vocabulary import ItemKind, Match
 
@@ -118,7 +118,7 @@ class Results:
 
 
 def search_memory(
-    db: sqlite3.Connection,
+    db: Connection,
     query: str,
     filters: Filters = Filters(),
     limit: int = 20,
@@ -151,7 +151,7 @@ def search_memory(
 
 
 def _find(
-    db: sqlite3.Connection, query: Query, filters: Filters, limit: int, meaning: Meaning | None
+    db: Connection, query: Query, filters: Filters, limit: int, meaning: Meaning | None
 ) -> list[RankedEntry]:
     """Find and rank entries that have words of the query or a similar meaning.
 
@@ -208,7 +208,7 @@ def _find(
 
 
 def _similarities(
-    db: sqlite3.Connection,
+    db: Connection,
     query: Query,
     names: Collection[str],
     filters: Filters,
@@ -246,7 +246,7 @@ def _without(entries: Iterable[Entry], others: Iterable[Entry]) -> list[Entry]:
 
 
 def _matching(
-    db: sqlite3.Connection,
+    db: Connection,
     query: Query,
     words: Sequence[str],
     row_counts: Mapping[str, int],
@@ -272,7 +272,7 @@ def _matching(
     return []
 
 
-def _similar(db: sqlite3.Connection, similarities: Similarities, filters: Filters) -> list[Entry]:
+def _similar(db: Connection, similarities: Similarities, filters: Filters) -> list[Entry]:
     """Return the entries most similar in meaning, by kind, best first."""
     limit = SIMILAR_FILTERED if filters.restricts_messages() else SIMILAR
     best: list[Entry] = []
@@ -308,7 +308,7 @@ def _of_kind(kind: str, entries: Iterable[Entry]) -> list[Entry]:
 
 
 def with_neighbours(
-    db: sqlite3.Connection, entries: Sequence[Entry], filters: Filters, *, as_candidates: bool
+    db: Connection, entries: Sequence[Entry], filters: Filters, *, as_candidates: bool
 ) -> list[Candidate]:
     """Return entries as candidates, each message with the turns around it.
 
@@ -323,7 +323,7 @@ def with_neighbours(
 
 
 def _indexed(
-    db: sqlite3.Connection, kind: str, expression: str, pieces: Sequence[str], filters: Filters
+    db: Connection, kind: str, expression: str, pieces: Sequence[str], filters: Filters
 ) -> list[Entry]:
     """Return the entries of a kind that match an FTS5 expression or contain a piece."""
     ids = search.match(db, kind, expression, filters, CANDIDATES) if expression else []
@@ -332,7 +332,7 @@ def _indexed(
     return search.results(db, kind, ids, filters)
 
 
-def _row_counts(db: sqlite3.Connection, words: Sequence[str], filters: Filters) -> dict[str, int]:
+def _row_counts(db: Connection, words: Sequence[str], filters: Filters) -> dict[str, int]:
     """Return how many rows of all kinds have each word, in any of its forms.
 
     Messages in `filters.exclude` do not count; the other filters are ignored.
@@ -349,7 +349,7 @@ def _row_counts(db: sqlite3.Connection, words: Sequence[str], filters: Filters) 
 
 
 def _with_related(
-    db: sqlite3.Connection,
+    db: Connection,
     query: Query,
     filters: Filters,
     ranked: Sequence[RankedEntry],
@@ -376,7 +376,7 @@ def _with_related(
     return [*before, *related, *after]
 
 
-def _related(db: sqlite3.Connection, query: Query, filters: Filters) -> list[Entry]:
+def _related(db: Connection, query: Query, filters: Filters) -> list[Entry]:
     """Return the notes related to the query through the graph, nearest first.
 
     Empty for a search as of an earlier time: the graph has no history.

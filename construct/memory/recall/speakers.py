@@ -4,7 +4,6 @@ A name by which one participant addresses the other ("Thanks, Anna!") belongs to
 other.
 """
 
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
@@ -13,6 +12,7 @@ from typing import NamedTuple
 from construct.language.index_words import fold
 from construct.memory.recall.query import Query, any_of
 from construct.store import search
+from construct.store.driver import Connection
 from construct.store.search import Entry
 
 MIN_CALLS = 4
@@ -75,7 +75,7 @@ class Speakers:
         return float(has_name) - float(other_has_name)
 
 
-def participant_names(db: sqlite3.Connection, query: Query) -> dict[str, list[Turn]]:
+def participant_names(db: Connection, query: Query) -> dict[str, list[Turn]]:
     """Return the query's words that are participants' names, with turns that have them."""
     names = {}
     for word in query.words:

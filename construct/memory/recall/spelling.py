@@ -7,7 +7,6 @@ written. How many texts are read does not grow with the database.
 """
 
 import re
-import sqlite3
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from construct.language.index_words import fold, index_words, is_unspaced, stem
 from construct.language.named_periods import may_name_time
 from construct.memory.recall.query import Query, analyse, is_cue, is_stop_word, outside_quotes
 from construct.store import search
+from construct.store.driver import Connection
 from construct.store.search import Filters
 
 MIN_LETTERS = 4
@@ -60,7 +60,7 @@ class Respelt:
 
 
 def respell(
-    db: sqlite3.Connection,
+    db: Connection,
     query: Query,
     unknown: Sequence[str],
     filters: Filters,
@@ -113,7 +113,7 @@ def _without_words(text: str, dropped: Sequence[str]) -> str:
     return outside_quotes(text, lambda part: _WORD_WITH_POSSESSIVE.sub(drop, part))
 
 
-def _nearest_spelling(db: sqlite3.Connection, word: str, filters: Filters) -> str | None:
+def _nearest_spelling(db: Connection, word: str, filters: Filters) -> str | None:
     """Return the most similarly spelt word, as the searchable entries write it.
 
     Of several, the one that most entries have.
@@ -156,7 +156,7 @@ def one_slip_away(word: str) -> frozenset[str]:
     return frozenset(spellings) - {word}
 
 
-def _spellings(db: sqlite3.Connection, stems: Collection[str], filters: Filters) -> dict[str, str]:
+def _spellings(db: Connection, stems: Collection[str], filters: Filters) -> dict[str, str]:
     """Return how words with these stems are written in texts, by their folded form."""
     limit = TEXTS_READ_FILTERED if filters.restricts_messages() else TEXTS_READ
     spellings: dict[str, str] = {}

@@ -6,7 +6,6 @@ the parent's observations, those made from messages before the fork belong to th
 too (`observations.scope_filter`).
 """
 
-import sqlite3
 from collections.abc import Iterator, Sequence
 
 from construct.clock import Clock, to_text
@@ -20,6 +19,7 @@ from construct.store.conversations import (
     set_fork,
 )
 from construct.store.database import transaction
+from construct.store.driver import Connection
 from construct.store.messages import (
     LAST,
     is_shown,
@@ -36,9 +36,7 @@ _MESSAGES_READ = 50
 """Newest messages of each ancestor among which `step_back` looks for the user's last."""
 
 
-def fork(
-    db: sqlite3.Connection, conversation_id: int, clock: Clock, title: str | None = None
-) -> int:
+def fork(db: Connection, conversation_id: int, clock: Clock, title: str | None = None) -> int:
     """Create a conversation that continues from this one, and return its id.
 
     Its requests begin as the parent's do, so they find the parent's prompt cache.
@@ -54,7 +52,7 @@ def fork(
         return new_id
 
 
-def inherited_window(db: sqlite3.Connection, conversation: Conversation) -> list[Message]:
+def inherited_window(db: Connection, conversation: Conversation) -> list[Message]:
     """Return the messages from before the fork that a fork is shown, oldest first.
 
     Empty once the fork has been compacted.
@@ -67,7 +65,7 @@ def inherited_window(db: sqlite3.Connection, conversation: Conversation) -> list
     return messages
 
 
-def descent(db: sqlite3.Connection, conversation_id: int) -> Iterator[tuple[int, int]]:
+def descent(db: Connection, conversation_id: int) -> Iterator[tuple[int, int]]:
     """Yield (conversation id, last message id) of a conversation and those it continues.
 
     The conversation itself comes first, then its parent and so on. Later messages of a
@@ -78,7 +76,7 @@ def descent(db: sqlite3.Connection, conversation_id: int) -> Iterator[tuple[int,
         yield ancestor.id, last_id
 
 
-def reach(db: sqlite3.Connection, scope: str, conversation_id: int) -> Descent | None:
+def reach(db: Connection, scope: str, conversation_id: int) -> Descent | None:
     """Return the `descent` whose observations a conversation is shown and may search.
 
     None if it may see those of all conversations.
@@ -86,7 +84,7 @@ def reach(db: sqlite3.Connection, scope: str, conversation_id: int) -> Descent |
     return None if scope == "user" else tuple(descent(db, conversation_id))
 
 
-def hidden_from(db: sqlite3.Connection, conversation_id: int) -> frozenset[int]:
+def hidden_from(db: Connection, conversation_id: int) -> frozenset[int]:
     """Return the ids of new notes of other conversations that the user has not accepted yet."""
     if not unaccepted(db):
         return frozenset()
@@ -94,7 +92,7 @@ def hidden_from(db: sqlite3.Connection, conversation_id: int) -> frozenset[int]:
 
 
 def last_messages(
-    db: sqlite3.Connection, conversation_id: int, limit: int, until: int = LAST
+    db: Connection, conversation_id: int, limit: int, until: int = LAST
 ) -> list[Message]:
     """Return the newest `limit` messages that may be shown, oldest first.
 
@@ -109,7 +107,7 @@ def last_messages(
     return messages
 
 
-def last_said(db: sqlite3.Connection, conversation_id: int, limit: int) -> list[Message]:
+def last_said(db: Connection, conversation_id: int, limit: int) -> list[Message]:
     """Return the newest messages that the user sees in a conversation, oldest first.
 
     Imported messages and those inherited by a fork are included.
@@ -123,9 +121,7 @@ def last_said(db: sqlite3.Connection, conversation_id: int, limit: int) -> list[
     return messages[-limit:]
 
 
-def watermarks_and_counts(
-    db: sqlite3.Connection, conversation_id: int
-) -> tuple[Watermarks, Watermarks]:
+def watermarks_and_counts(db: Connection, conversation_id: int) -> tuple[Watermarks, Watermarks]:
     """Return a conversation's watermarks, and the number of messages above each.
 
     The messages that a fork inherits from its parent are counted.
@@ -147,7 +143,7 @@ def watermarks_and_counts(
     return watermarks, counts
 
 
-def _own_or_inherited(db: sqlite3.Connection, members: Sequence[tuple[int, int]], name: str) -> int:
+def _own_or_inherited(db: Connection, members: Sequence[tuple[int, int]], name: str) -> int:
     """Return the conversation's own watermark of this name, or else the inherited one."""
     for member_id, last_id in members:
         watermark: int = min(getattr(get_watermarks(db, member_id), name), last_id)
@@ -156,11 +152,11 @@ def _own_or_inherited(db: sqlite3.Connection, members: Sequence[tuple[int, int]]
     return 0
 
 
-def _count_above(db: sqlite3.Connection, members: Sequence[tuple[int, int]], mark: int) -> int:
+def _count_above(db: Connection, members: Sequence[tuple[int, int]], mark: int) -> int:
     return sum(len(live_messages(db, member_id, mark, last_id)) for member_id, last_id in members)
 
 
-def step_back(db: sqlite3.Connection, conversation_id: int) -> Message | None:
+def step_back(db: Connection, conversation_id: int) -> Message | None:
     """Move the start of a fork to before the user's last message, and return that message.
 
     The user can then say it again in the fork, and the parent keeps its own reply. None
@@ -177,9 +173,7 @@ def step_back(db: sqlite3.Connection, conversation_id: int) -> Message | None:
     return None
 
 
-def _fork_point(
-    db: sqlite3.Connection, parent: Conversation, until: int = LAST
-) -> tuple[int, int | None]:
+def _fork_point(db: Connection, parent: Conversation, until: int = LAST) -> tuple[int, int | None]:
     """Return the (conversation id, message id) after which a fork begins.
 
     If the parent has no messages of its own, a fork begins where the parent began.
@@ -190,7 +184,7 @@ def _fork_point(
     return parent.parent_id, parent.forked_at_message_id
 
 
-def uncommitted_below(db: sqlite3.Connection, conversation_id: int) -> list[int]:
+def uncommitted_below(db: Connection, conversation_id: int) -> list[int]:
     """Return the ids of the ancestors with uncommitted messages in a fork's window.
 
     They should be observed and compacted before the fork's own compaction removes those
@@ -209,7 +203,7 @@ def uncommitted_below(db: sqlite3.Connection, conversation_id: int) -> list[int]
 
 
 def condensable(
-    db: sqlite3.Connection, conversation_id: int, active: Sequence[Observation]
+    db: Connection, conversation_id: int, active: Sequence[Observation]
 ) -> list[Observation]:
     """Return the observations that a reflector limited to one conversation may read.
 
@@ -229,7 +223,7 @@ def condensable(
 
 
 def replaceable(
-    db: sqlite3.Connection, scope: str, conversation_id: int, notes: Sequence[Observation]
+    db: Connection, scope: str, conversation_id: int, notes: Sequence[Observation]
 ) -> frozenset[int]:
     """Return the ids of the notes that a conversation may replace.
 
@@ -247,7 +241,7 @@ def replaceable(
     return frozenset(o.id for o in own if newest[o.id] > last_fork_point)
 
 
-def _window_start(db: sqlite3.Connection, conversation: Conversation) -> int:
+def _window_start(db: Connection, conversation: Conversation) -> int:
     """Return the id of the message after which the window begins, inherited or not."""
     if _inherits(db, conversation):
         return conversation.forked_window_message_id or 0
@@ -256,14 +250,14 @@ def _window_start(db: sqlite3.Connection, conversation: Conversation) -> int:
     return max(own_window, conversation.forked_at_message_id or 0)
 
 
-def _inherits(db: sqlite3.Connection, conversation: Conversation) -> bool:
+def _inherits(db: Connection, conversation: Conversation) -> bool:
     """Return whether a conversation is a fork that is shown its parent's messages."""
     is_fork = conversation.parent_id is not None
     return is_fork and get_watermarks(db, conversation.id).compacted == 0
 
 
 def _inherited_stretches(
-    db: sqlite3.Connection, conversation: Conversation
+    db: Connection, conversation: Conversation
 ) -> Iterator[tuple[int, int, int]]:
     """Yield the messages a fork inherits as (conversation id, after, until), parent first.
 
@@ -278,9 +272,7 @@ def _inherited_stretches(
         yield ancestor.id, after, until
 
 
-def _ancestors(
-    db: sqlite3.Connection, conversation: Conversation
-) -> Iterator[tuple[Conversation, int]]:
+def _ancestors(db: Connection, conversation: Conversation) -> Iterator[tuple[Conversation, int]]:
     """Yield the ancestors as (conversation, last inherited message id), parent first."""
     last_id = LAST
     seen = {conversation.id}

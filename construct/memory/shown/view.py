@@ -6,13 +6,13 @@ withheld, shelved), the prefix has to change anyway, so they are chosen again; i
 only its line goes. And what an undo or a deletion makes active again is added.
 """
 
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
 from construct.memory.shown.forks import hidden_from, reach
 from construct.memory.shown.frame import Frame
 from construct.store import shown
 from construct.store.acceptance import unaccepted
+from construct.store.driver import Connection
 from construct.store.observations import by_urgency, in_scope
 from construct.store.records import Observation
 from construct.store.shown import ShownLine
@@ -24,7 +24,7 @@ _PACK_TO = 0.75
 Blocks = tuple[tuple[Observation | ShownLine, ...], ...]
 
 
-def current_blocks(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Blocks:
+def current_blocks(db: Connection, conversation_id: int, frame: Frame) -> Blocks:
     """Return the shown blocks, or choose them again if an observation in them left the sight."""
     current = shown.shown(db, conversation_id)
     hidden = hidden_from(db, conversation_id)
@@ -34,7 +34,7 @@ def current_blocks(db: sqlite3.Connection, conversation_id: int, frame: Frame) -
     return current.blocks if is_current else take_in(db, conversation_id, frame)
 
 
-def take_in(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Blocks:
+def take_in(db: Connection, conversation_id: int, frame: Frame) -> Blocks:
     """Choose the blocks again: what is shown and still in sight, and new ones in a last block.
 
     Plans whose day is long past leave here. If the rest exceeds the budget, all observations
@@ -56,7 +56,7 @@ def take_in(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Block
     return shown.shown(db, conversation_id).blocks
 
 
-def show_again(db: sqlite3.Connection, ids: Sequence[int]) -> None:
+def show_again(db: Connection, ids: Sequence[int]) -> None:
     """Show observations that are active again, in each conversation's last block.
 
     Conversations that show nothing yet, or left them out for the budget, are unchanged.
@@ -68,7 +68,7 @@ def show_again(db: sqlite3.Connection, ids: Sequence[int]) -> None:
         shown.add_to_last_block(db, conversation_id, allowed_ids)
 
 
-def opening_blocks(db: sqlite3.Connection, frame: Frame) -> Blocks:
+def opening_blocks(db: Connection, frame: Frame) -> Blocks:
     """Return the blocks that a new conversation would be shown."""
     if frame.scope != Scope.USER:
         return ()

@@ -5,18 +5,18 @@ transaction in which the segment is, so that nothing can be published twice or n
 """
 
 import json
-import sqlite3
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from construct.clock import to_text
+from construct.store.driver import Connection
 from construct.store.sync.records import Record, Stamp
 from construct.store.sync.tables import SYNC_KINDS, SyncKind, changed_keys
 
 _STANDING = "(SELECT id FROM cycles WHERE status = 'succeeded')"
 
 
-def find_changes(db: sqlite3.Connection, stamp: Stamp, self_id: int) -> list[Record]:
+def find_changes(db: Connection, stamp: Stamp, self_id: int) -> list[Record]:
     """Return what changed here, and note it as published with this stamp.
 
     A row that is gone leaves a tombstone, which is published too. Runs in the caller's
@@ -30,7 +30,7 @@ def find_changes(db: sqlite3.Connection, stamp: Stamp, self_id: int) -> list[Rec
     return records
 
 
-def _note_claims(db: sqlite3.Connection) -> None:
+def _note_claims(db: Connection) -> None:
     """Note which cycles superseded what since the last time, and what came back."""
     db.execute(
         f"""UPDATE sync_claims SET superseded_at = NULL, counts = 0
@@ -49,7 +49,7 @@ def _note_claims(db: sqlite3.Connection) -> None:
     )
 
 
-def _note_deleted(db: sqlite3.Connection, stamp: Stamp) -> None:
+def _note_deleted(db: Connection, stamp: Stamp) -> None:
     """Leave tombstones for published rows that are gone; forget what was published of them."""
     now = _iso(stamp.at)
     for kind in SYNC_KINDS.values():
@@ -70,9 +70,7 @@ def _iso(at: int) -> str:
     return to_text(datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at))
 
 
-def _changes_of(
-    db: sqlite3.Connection, kind: SyncKind, stamp: Stamp, self_id: int
-) -> Iterator[Record]:
+def _changes_of(db: Connection, kind: SyncKind, stamp: Stamp, self_id: int) -> Iterator[Record]:
     told = ", ".join(field.told for field in kind.fields)
     rows = db.execute(
         f"""SELECT {kind.uid} AS named, {kind.checksums}, s.fields, s.stamps, {told}
@@ -99,16 +97,14 @@ def _changes_of(
         yield Record(kind.type, uid, {key: values[key] for key in keys}, stamp)
 
 
-def _insert(
-    db: sqlite3.Connection, kind: str, uid: str, stamp: Stamp, self_id: int, fields: bytes
-) -> None:
+def _insert(db: Connection, kind: str, uid: str, stamp: Stamp, self_id: int, fields: bytes) -> None:
     db.execute(
         "INSERT INTO sync_rows VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",
         (kind, uid, stamp.at, self_id, stamp.at, self_id, fields),
     )
 
 
-def full_state(db: sqlite3.Connection, self_id: int | None) -> Iterator[Record]:
+def full_state(db: Connection, self_id: int | None) -> Iterator[Record]:
     """Yield every row that a machine made or changed, whole, as it is now; None: every row.
 
     Call it when nothing is left to publish.
@@ -136,7 +132,7 @@ def full_state(db: sqlite3.Connection, self_id: int | None) -> Iterator[Record]:
             )
 
 
-def refresh_checksums(db: sqlite3.Connection, kind: SyncKind, uids: str = "") -> None:
+def refresh_checksums(db: Connection, kind: SyncKind, uids: str = "") -> None:
     """Note rows as published as they are now, without telling anybody: others know it."""
     chosen = "AND s.uid IN (SELECT value FROM json_each(?))" if uids else ""
     rows = db.execute(

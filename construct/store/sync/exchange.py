@@ -2,10 +2,10 @@
 
 import json
 import secrets
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from construct.store.driver import Connection
 from construct.store.sql import scalar
 from construct.store.sync.changes import full_state
 from construct.store.sync.folder import Segment, SegmentList, write_segment
@@ -25,14 +25,12 @@ _SMALL_BYTES = 1 << 18
 """Segments of this size together are not yet worth a full state."""
 
 
-def reached(db: sqlite3.Connection) -> dict[str, Reached]:
+def reached(db: Connection) -> dict[str, Reached]:
     """Return how far the segments of each machine have been taken in."""
     return {m.uid: Reached(m.counter, m.last_sha256, m.manifest) for m in machines(db)}
 
 
-def identify(
-    db: sqlite3.Connection, lists: Sequence[SegmentList], name: str
-) -> tuple[Machine, bool]:
+def identify(db: Connection, lists: Sequence[SegmentList], name: str) -> tuple[Machine, bool]:
     """Return this machine, and whether it has just got a new name.
 
     It gets one if the folder has segments of its name that it has not written, as after its
@@ -60,7 +58,7 @@ def identify(
     return new, me is not None
 
 
-def is_somebody_elses(db: sqlite3.Connection, me: Machine, lists: Iterable[SegmentList]) -> bool:
+def is_somebody_elses(db: Connection, me: Machine, lists: Iterable[SegmentList]) -> bool:
     """Return whether the folder has segments of this machine's name that it has not written."""
     ours = {segment.counter: segment.sha256 for segment in own_segments(db)}
     for one in lists:
@@ -74,7 +72,7 @@ def is_somebody_elses(db: sqlite3.Connection, me: Machine, lists: Iterable[Segme
     return False
 
 
-def own_segments(db: sqlite3.Connection) -> list[Segment]:
+def own_segments(db: Connection) -> list[Segment]:
     """Return this machine's segments that are in the folder, oldest first."""
     query = "SELECT counter, file, sha256, size, is_full, after FROM sync_segments ORDER BY counter"
     return [
@@ -83,7 +81,7 @@ def own_segments(db: sqlite3.Connection) -> list[Segment]:
     ]
 
 
-def own_list(db: sqlite3.Connection) -> SegmentList:
+def own_list(db: Connection) -> SegmentList:
     """Return the list of this machine's segments, as the folder is to have it."""
     me = this_machine(db)
     assert me is not None
@@ -102,7 +100,7 @@ def own_list(db: sqlite3.Connection) -> SegmentList:
 
 
 def note_lists(
-    db: sqlite3.Connection, lists: Iterable[SegmentList], me: Machine, fetched: Sequence[Fetched],
+    db: Connection, lists: Iterable[SegmentList], me: Machine, fetched: Sequence[Fetched],
     now: str,
 ) -> None:  # fmt: skip
     """Note what the lists say of other machines, and how far their segments are taken in now."""
@@ -127,14 +125,14 @@ def note_lists(
         )
 
 
-def note_unknown(db: sqlite3.Connection, uids: Iterable[str]) -> None:
+def note_unknown(db: Connection, uids: Iterable[str]) -> None:
     """Store machines that others tell of, without anything of their own being here."""
     known = machine_ids(db)
     for uid in sorted(set(uids) - known.keys()):
         add_machine(db, uid, uid)
 
 
-def note_retired(db: sqlite3.Connection, lists: Iterable[SegmentList]) -> None:
+def note_retired(db: Connection, lists: Iterable[SegmentList]) -> None:
     """Note which machines others have taken over, once their segments that did are taken in."""
     ids = machine_ids(db)
     for one in lists:
@@ -146,7 +144,7 @@ def note_retired(db: sqlite3.Connection, lists: Iterable[SegmentList]) -> None:
                 take_over(db, ids[machine], ids[one.machine], counter)
 
 
-def take_over(db: sqlite3.Connection, machine_id: int, by: int, counter: int) -> None:
+def take_over(db: Connection, machine_id: int, by: int, counter: int) -> None:
     """Note that a machine speaks for another from now on, as if it had written all of it."""
     db.execute(
         "UPDATE sync_machines SET retired_by = ?, retired_in = ? WHERE id = ? AND NOT is_self",
@@ -166,7 +164,7 @@ def take_over(db: sqlite3.Connection, machine_id: int, by: int, counter: int) ->
             )
 
 
-def retired_into(db: sqlite3.Connection, lists: Iterable[SegmentList]) -> dict[str, str]:
+def retired_into(db: Connection, lists: Iterable[SegmentList]) -> dict[str, str]:
     """Return the machines that were taken over, with those that speak for them now."""
     known = dict(
         db.execute(
@@ -179,7 +177,7 @@ def retired_into(db: sqlite3.Connection, lists: Iterable[SegmentList]) -> dict[s
     return known
 
 
-def is_full_due(db: sqlite3.Connection) -> bool:
+def is_full_due(db: Connection) -> bool:
     """Return whether the next segment is to hold the full state, so that a new machine is quick."""
     segments = own_segments(db)
     later = [s.size for s in segments if not s.is_full]
@@ -188,7 +186,7 @@ def is_full_due(db: sqlite3.Connection) -> bool:
 
 
 def publish(
-    db: sqlite3.Connection, folder: Path, me: Machine, stamp: Stamp, records: Iterable[Record],
+    db: Connection, folder: Path, me: Machine, stamp: Stamp, records: Iterable[Record],
     key: str, *, forgot: bool,
 ) -> None:  # fmt: skip
     """Write a segment with these changes, and note it. Raises OSError."""
@@ -196,7 +194,7 @@ def publish(
 
 
 def publish_all(
-    db: sqlite3.Connection, folder: Path, me: Machine, stamp: Stamp, key: str, *, forgot: bool,
+    db: Connection, folder: Path, me: Machine, stamp: Stamp, key: str, *, forgot: bool,
     of_all: bool,
 ) -> None:  # fmt: skip
     """Write a segment with the full state, in the place of all earlier ones. Raises OSError.
@@ -208,7 +206,7 @@ def publish_all(
 
 
 def _write(
-    db: sqlite3.Connection, folder: Path, me: Machine, stamp: Stamp, records: Iterable[Record],
+    db: Connection, folder: Path, me: Machine, stamp: Stamp, records: Iterable[Record],
     key: str, *, full: bool, forgot: bool,
 ) -> None:  # fmt: skip
     after = _taken_in(db)
@@ -229,7 +227,7 @@ def _write(
     )
 
 
-def _taken_in(db: sqlite3.Connection) -> Mapping[str, int]:
+def _taken_in(db: Connection) -> Mapping[str, int]:
     """Return the last segment of each other machine that was taken in."""
     return dict(
         db.execute(

@@ -1,9 +1,9 @@
 """The machines that are kept in step, and which of them writes a conversation."""
 
 import json
-import sqlite3
 from typing import NamedTuple
 
+from construct.store.driver import Connection
 from construct.store.sql import ID_LIST, column, exists, first, insert, scalar, select
 
 _TIME = "sync_time"
@@ -36,27 +36,27 @@ class Machine(NamedTuple):
         return {str(uid): int(counter) for uid, counter in json.loads(self.followed).items()}
 
 
-def machines(db: sqlite3.Connection) -> list[Machine]:
+def machines(db: Connection) -> list[Machine]:
     """Return all machines that are known, this one first."""
     return select(db, Machine, "sync_machines ORDER BY is_self DESC, id")
 
 
-def this_machine(db: sqlite3.Connection) -> Machine | None:
+def this_machine(db: Connection) -> Machine | None:
     """Return this machine, or None if it was never kept in step with others."""
     return first(db, Machine, "sync_machines WHERE is_self")
 
 
-def add_machine(db: sqlite3.Connection, uid: str, name: str, *, is_self: bool = False) -> int:
+def add_machine(db: Connection, uid: str, name: str, *, is_self: bool = False) -> int:
     """Store a machine and return its id."""
     return insert(db, "sync_machines", {"uid": uid, "name": name, "is_self": int(is_self)})
 
 
-def machine_ids(db: sqlite3.Connection) -> dict[str, int]:
+def machine_ids(db: Connection) -> dict[str, int]:
     """Return the ids of all machines by uid."""
     return dict(db.execute("SELECT uid, id FROM sync_machines").fetchall())
 
 
-def next_time(db: sqlite3.Connection, now_us: int) -> int:
+def next_time(db: Connection, now_us: int) -> int:
     """Return a time that is later than that of anything published or taken in, and store it.
 
     What this machine has seen counts as earlier even if its own clock is behind.
@@ -66,19 +66,19 @@ def next_time(db: sqlite3.Connection, now_us: int) -> int:
     return at
 
 
-def note_time(db: sqlite3.Connection, at: int) -> None:
+def note_time(db: Connection, at: int) -> None:
     """Store that something of this time was published or taken in."""
     if at > (last_time(db) or 0):
         db.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (_TIME, str(at)))
 
 
-def last_time(db: sqlite3.Connection) -> int | None:
+def last_time(db: Connection) -> int | None:
     """Return the latest time of anything published or taken in; None before the first."""
     value = scalar(db, "SELECT value FROM meta WHERE name = ?", (_TIME,))
     return None if value is None else int(value)
 
 
-def is_written_elsewhere(db: sqlite3.Connection, conversation_id: int) -> bool:
+def is_written_elsewhere(db: Connection, conversation_id: int) -> bool:
     """Return whether another machine writes a conversation, so that this one must not."""
     return exists(
         db,
@@ -89,7 +89,7 @@ def is_written_elsewhere(db: sqlite3.Connection, conversation_id: int) -> bool:
     )
 
 
-def writer_of(db: sqlite3.Connection, conversation_id: int) -> str | None:
+def writer_of(db: Connection, conversation_id: int) -> str | None:
     """Return the name of the other machine that writes a conversation; None if it is this one."""
     return scalar(
         db,
@@ -101,7 +101,7 @@ def writer_of(db: sqlite3.Connection, conversation_id: int) -> str | None:
     )
 
 
-def written_elsewhere(db: sqlite3.Connection, ids: str) -> set[int]:
+def written_elsewhere(db: Connection, ids: str) -> set[int]:
     """Return which of these conversations (a JSON list of ids) another machine writes."""
     query = f"""SELECT id FROM conversations WHERE id IN {ID_LIST}
                 AND id IN {OWNED_ELSEWHERE_SQL}"""

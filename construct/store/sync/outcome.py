@@ -7,13 +7,13 @@ that was overruled stands again when the other is undone.
 """
 
 import heapq
-import sqlite3
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from construct.store.conversations import set_watermark
+from construct.store.driver import Connection
 from construct.store.sql import column
 from construct.vocabulary import CycleKind, CycleStatus
 
@@ -111,7 +111,7 @@ def _stands(
     return cycle.span[0] == read[cycle.conversation_id]
 
 
-def settle_outcome(db: sqlite3.Connection, now: str) -> None:
+def settle_outcome(db: Connection, now: str) -> None:
     """Decide which cycles stand, and make observations and watermarks agree with it."""
     live = _live_messages(db)
     facts = _facts(db, live)
@@ -122,7 +122,7 @@ def settle_outcome(db: sqlite3.Connection, now: str) -> None:
     _end_withholding(db)
 
 
-def _live_messages(db: sqlite3.Connection) -> dict[int, list[int]]:
+def _live_messages(db: Connection) -> dict[int, list[int]]:
     """Return the messages of each conversation that are not archived, in order."""
     live: dict[int, list[int]] = defaultdict(list)
     query = "SELECT conversation_id, id FROM messages WHERE archived = 0 ORDER BY id"
@@ -131,7 +131,7 @@ def _live_messages(db: sqlite3.Connection) -> dict[int, list[int]]:
     return live
 
 
-def _facts(db: sqlite3.Connection, live: Mapping[int, Sequence[int]]) -> list[CycleFacts]:
+def _facts(db: Connection, live: Mapping[int, Sequence[int]]) -> list[CycleFacts]:
     claims: dict[int, list[int]] = defaultdict(list)
     built_on: dict[int, set[int]] = defaultdict(set)
     for cycle_id, observation_id, maker in db.execute(
@@ -174,9 +174,7 @@ def _facts(db: sqlite3.Connection, live: Mapping[int, Sequence[int]]) -> list[Cy
     return facts
 
 
-def _mark_cycles(
-    db: sqlite3.Connection, facts: Iterable[CycleFacts], accepted: set[int], now: str
-) -> None:
+def _mark_cycles(db: Connection, facts: Iterable[CycleFacts], accepted: set[int], now: str) -> None:
     """Mark the cycles that do not stand, though nobody undid them, as reverted."""
     before = set(column(db, "SELECT cycle_id FROM sync_overruled"))
     overruled = {cycle.id for cycle in facts if not cycle.is_undone and cycle.id not in accepted}
@@ -194,7 +192,7 @@ def _mark_cycles(
         )
 
 
-def _supersede(db: sqlite3.Connection, facts: Sequence[CycleFacts], accepted: set[int]) -> None:
+def _supersede(db: Connection, facts: Sequence[CycleFacts], accepted: set[int]) -> None:
     """Supersede each observation by what the standing cycles say of it."""
     order = {cycle.id: place for place, cycle in enumerate(sorted(facts, key=_order))}
     claims: dict[int, list[tuple[int, int, str]]] = defaultdict(list)
@@ -228,7 +226,7 @@ def _supersede(db: sqlite3.Connection, facts: Sequence[CycleFacts], accepted: se
 
 
 def _set_marks(
-    db: sqlite3.Connection,
+    db: Connection,
     facts: Iterable[CycleFacts],
     accepted: set[int],
     live: Mapping[int, Sequence[int]],
@@ -258,7 +256,7 @@ def _set_marks(
                 set_watermark(db, conversation_id, name, observed, now)
 
 
-def _end_withholding(db: sqlite3.Connection) -> None:
+def _end_withholding(db: Connection) -> None:
     """Give back observations that no request to forget withholds any more."""
     db.execute(
         """UPDATE observations SET withheld = 0 WHERE withheld AND NOT EXISTS (

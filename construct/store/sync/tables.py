@@ -8,12 +8,12 @@ superseded from the claims (outcome.py).
 """
 
 import json
-import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
+from construct.store.driver import Connection
 from construct.store.transfer.checks import Check, SqlValue, optional, read_json, time, uid
 from construct.store.transfer.format import KINDS, Field, Kind, reference
 from construct.store.transfer.jsonl import expression
@@ -79,7 +79,7 @@ class SyncKind:
         return f"{_FUNCTION}({', '.join(field.here for field in self.fields)})"
 
 
-def register(db: sqlite3.Connection) -> None:
+def register(db: Connection) -> None:
     """Make the SQL function for checksums known to a connection."""
     db.create_function(_FUNCTION, -1, _checksums, deterministic=True)
 

@@ -6,12 +6,12 @@ which they come. What is named by a tombstone is not brought back: the caller fo
 """
 
 import json
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from construct.store.dates import FILL_FIRST_DATES
+from construct.store.driver import Connection, integrity_errors
 from construct.store.sql import ID_LIST, column, insert, json_ids
 from construct.store.sync.changes import refresh_checksums
 from construct.store.sync.machines import machine_ids
@@ -50,7 +50,7 @@ class Taken:
         return bool(self.conversations or self.messages or self.observations or self.changed)
 
 
-def take_in(db: sqlite3.Connection, joined: Joined) -> Taken:
+def take_in(db: Connection, joined: Joined) -> Taken:
     """Take in what other machines published.
 
     The caller has published what changed here before, then forgets what is to be forgotten,
@@ -60,7 +60,7 @@ def take_in(db: sqlite3.Connection, joined: Joined) -> Taken:
 
 
 class _TakeIn:
-    def __init__(self, db: sqlite3.Connection, joined: Joined) -> None:
+    def __init__(self, db: Connection, joined: Joined) -> None:
         self._db = db
         self._joined = joined
         self._machines = machine_ids(db)
@@ -194,7 +194,7 @@ class _TakeIn:
             return True
         try:
             self._known(kind.type)[uid] = insert(self._db, kind.table, {"uid": uid, **columns})
-        except sqlite3.IntegrityError:
+        except integrity_errors():
             if kind.type != "attachment":
                 raise
             return False  # imported on both machines: each keeps its own copy

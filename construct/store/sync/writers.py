@@ -5,12 +5,12 @@ import or a copied file, and both went on with it. The machine that published it
 keeps it. All machines make the same fork of it, with the same uid.
 """
 
-import sqlite3
 from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
 from construct.store.conversations import current_conversation, enter_conversation
+from construct.store.driver import Connection
 from construct.store.sql import ID_LIST, exists, insert, json_ids, scalar
 from construct.store.sync.changes import refresh_checksums
 from construct.store.sync.tables import SYNC_KINDS
@@ -34,7 +34,7 @@ class _Stray(NamedTuple):
     born_at: int
 
 
-def settle_writers(db: sqlite3.Connection) -> None:
+def settle_writers(db: Connection) -> None:
     """Move what other machines wrote in a conversation to forks of it."""
     strays = [_Stray(*row) for row in db.execute(_STRAY).fetchall()]
     for (conversation_id, writer_id), group in groupby(strays, lambda m: m[:2]):
@@ -49,7 +49,7 @@ def settle_writers(db: sqlite3.Connection) -> None:
             refresh_checksums(db, SYNC_KINDS[kind])
 
 
-def _fork(db: sqlite3.Connection, conversation_id: int, writer_id: int, first: _Stray) -> int:
+def _fork(db: Connection, conversation_id: int, writer_id: int, first: _Stray) -> int:
     """Return the fork that has what a machine wrote, and make it if it is missing."""
     (home_uid,) = db.execute(
         "SELECT uid FROM conversations WHERE id = ?", (conversation_id,)
@@ -107,9 +107,7 @@ def _fork(db: sqlite3.Connection, conversation_id: int, writer_id: int, first: _
     return fork_id
 
 
-def _move(
-    db: sqlite3.Connection, conversation_id: int, fork_id: int, tail: Sequence[_Stray]
-) -> None:
+def _move(db: Connection, conversation_id: int, fork_id: int, tail: Sequence[_Stray]) -> None:
     """Move messages to a fork, with the cycles that read them and what was drawn from them."""
     ids = json_ids(m.id for m in tail)
     first = tail[0].id

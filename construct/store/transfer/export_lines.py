@@ -1,11 +1,11 @@
 """Reads the lines of our own JSONL export into a database."""
 
-import sqlite3
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from construct.store.attachments import digest
+from construct.store.driver import Connection, integrity_errors
 from construct.store.sql import insert, scalar
 from construct.store.transfer.checks import SqlValue, uid
 from construct.store.transfer.format import Field, Kind, parse
@@ -17,7 +17,7 @@ from construct.vocabulary import CycleKind, Replacement, Role
 class ExportLines:
     """Stores the lines of an export as rows of a database, with their ids."""
 
-    def __init__(self, db: sqlite3.Connection, schema: str, kinds: Mapping[str, Kind]) -> None:
+    def __init__(self, db: Connection, schema: str, kinds: Mapping[str, Kind]) -> None:
         """Prepare for lines of these types; `schema` is `main`, or an attached database."""
         self.counts: Counter[str] = Counter()
         self._db = db
@@ -35,7 +35,7 @@ class ExportLines:
             self._store(number, record)
         except ValueError as error:
             raise RefusedError(f"line {number}", error) from None
-        except sqlite3.IntegrityError:
+        except integrity_errors():
             why = "it appears twice, or contradicts an earlier line"
             raise RefusedError(f"line {number}", why) from None
 

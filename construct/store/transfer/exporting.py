@@ -1,6 +1,5 @@
 """Export to standard output or to a file; a regular file is replaced atomically."""
 
-import sqlite3
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import TextIO
 from construct.clock import Clock
 from construct.errors import UsageError
 from construct.store.backup import backup
+from construct.store.driver import Connection, error_name, errors
 from construct.store.faults import explain
 from construct.store.output_file import (
     MARKDOWN_END,
@@ -24,7 +24,7 @@ FORMATS = ("jsonl", "sqlite", "markdown")
 
 
 def write_export(
-    db: sqlite3.Connection,
+    db: Connection,
     db_path: Path,
     file_format: str,
     target: Path | None,
@@ -49,7 +49,7 @@ def write_export(
             _to_path(db, db_path, file_format, target, clock)
 
 
-def _to_stdout(db: sqlite3.Connection, file_format: str, stdout: TextIO, clock: Clock) -> None:
+def _to_stdout(db: Connection, file_format: str, stdout: TextIO, clock: Clock) -> None:
     if file_format == "sqlite":
         raise UsageError("An SQLite export needs a file.\nName one with -o.")
     encoding = stdout.encoding or "utf-8"
@@ -62,9 +62,7 @@ def _to_stdout(db: sqlite3.Connection, file_format: str, stdout: TextIO, clock: 
     stdout.flush()
 
 
-def _to_path(
-    db: sqlite3.Connection, db_path: Path, file_format: str, target: Path, clock: Clock
-) -> None:
+def _to_path(db: Connection, db_path: Path, file_format: str, target: Path, clock: Clock) -> None:
     refuse_database(target, db_path)
     if file_format != "sqlite":
         with text_file(target) as file:
@@ -80,7 +78,7 @@ def _to_path(
 
 
 def _write_text(
-    db: sqlite3.Connection, file_format: str, write: Callable[[str], object], clock: Clock
+    db: Connection, file_format: str, write: Callable[[str], object], clock: Clock
 ) -> None:
     if file_format == "jsonl":
         export_jsonl(db, write)
@@ -89,11 +87,11 @@ def _write_text(
         write(MARKDOWN_END)
 
 
-def _write_backup(db: sqlite3.Connection, db_path: Path, target: Path, new: Path) -> None:
+def _write_backup(db: Connection, db_path: Path, target: Path, new: Path) -> None:
     try:
         backup(db, new)
-    except sqlite3.Error as error:
-        is_in_database = error.sqlite_errorname.startswith(
+    except errors() as error:
+        is_in_database = error_name(error).startswith(
             ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_BUSY", "SQLITE_LOCKED")
         )
         raise explain(error, db_path if is_in_database else target) from error

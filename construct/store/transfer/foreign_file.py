@@ -2,7 +2,6 @@
 
 import codecs
 import json
-import sqlite3
 from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -14,6 +13,7 @@ from typing import IO, Any
 
 from construct.store.backup import read_into
 from construct.store.database import MAGIC
+from construct.store.driver import Connection, connect, errors
 from construct.store.transfer.checks import read_json
 from construct.store.transfer.document import Advance, values
 from construct.store.transfer.foreign import Refused, Sample
@@ -227,13 +227,13 @@ class OpenFile:
         self._advance(done)
 
     @contextmanager
-    def _database(self) -> Iterator[sqlite3.Connection]:
+    def _database(self) -> Iterator[Connection]:
         # The copy is a temporary file without a name, so it never outlives this process.
-        with self.source.on_disk() as path, closing(sqlite3.connect("")) as copy:
+        with self.source.on_disk() as path, closing(connect("")) as copy:
             try:
                 read_into(path, copy)
                 yield copy
-            except sqlite3.Error as error:
+            except errors() as error:
                 why = f"it cannot be read as a database ({shorten(str(error), 80)})"
                 raise RefusedError("", why) from error
 

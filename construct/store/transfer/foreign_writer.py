@@ -2,13 +2,13 @@
 
 import json
 import re
-import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from construct.clock import Clock, from_text, to_text
+from construct.store.driver import Connection
 from construct.store.forbidden import is_forbidden
 from construct.store.messages import message_tokens
 from construct.store.sql import ID_LIST, column, exists, insert, scalar
@@ -69,7 +69,7 @@ class ForeignWriter:
     they are older than what it already has, they become a new conversation.
     """
 
-    def __init__(self, db: sqlite3.Connection, options: ImportOptions, clock: Clock) -> None:
+    def __init__(self, db: Connection, options: ImportOptions, clock: Clock) -> None:
         self.known = 0
         """Number of messages and facts skipped."""
         self.listed: dict[str, None] = {}

@@ -4,8 +4,7 @@ The rows are listed in the table `forgotten` of the scratch database, before `me
 assigns ids. Rows that come all the same lose here what may quote deleted words.
 """
 
-import sqlite3
-
+from construct.store.driver import Connection
 from construct.store.sql import exists
 from construct.store.transfer.format import KEYED, KINDS
 
@@ -33,7 +32,7 @@ of a hand-made conversation changes its uid, but not those of its other messages
 _IN_DELETED = f"conversation_id IN ({_ONCE_DELETED})"
 
 
-def find_forgotten(db: sqlite3.Connection) -> None:
+def find_forgotten(db: Connection) -> None:
     """List the new rows to leave out, as they depend on something forgotten here.
 
     Of a conversation that was deleted here, only new messages come, as if from another
@@ -102,7 +101,7 @@ def find_forgotten(db: sqlite3.Connection) -> None:
     db.execute(f"UPDATE scratch.entities SET aliases = '[]' WHERE {named}")
 
 
-def _strip_deleted(db: sqlite3.Connection) -> None:
+def _strip_deleted(db: Connection) -> None:
     """Remove what may quote deleted words from the rows that come all the same.
 
     Of conversations that were deleted here, it also removes titles, tasks, tool rounds
@@ -137,7 +136,7 @@ def forgotten_ids(kind: str) -> str:
     return f"SELECT scratch_id FROM scratch.forgotten WHERE kind = '{kind}'"
 
 
-def _list(db: sqlite3.Connection, kind: str, ids: str) -> None:
+def _list(db: Connection, kind: str, ids: str) -> None:
     """Add rows to the list; `ids` is SQL for their ids. Known rows are not added."""
     table = KINDS[kind].table
     db.execute(

@@ -1,12 +1,13 @@
 """Sorts the items of a file into conversations, on disk: the file may be larger than memory."""
 
 import json
-import sqlite3
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
+
+from construct.store.driver import connect
 
 Keyed = tuple[str, str, Any]
 """A group, a place in its order, and an item, as JSON."""
@@ -23,7 +24,7 @@ def grouped(items: Iterable[Keyed]) -> Generator[tuple[str, Iterator[Any]], None
         (numbers.setdefault(group, len(numbers)), place, json.dumps(item))
         for group, place, item in items
     )
-    with closing(sqlite3.connect("", isolation_level=None)) as shelf:
+    with closing(connect("", isolation_level=None)) as shelf:
         shelf.execute("CREATE TABLE items (number INTEGER, place TEXT, item TEXT)")
         shelf.execute("BEGIN")
         shelf.executemany("INSERT INTO items VALUES (?, ?, ?)", rows)

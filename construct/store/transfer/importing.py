@@ -9,7 +9,6 @@ then indexed for search in batches. So other processes hardly have to wait, and 
 which takes longest, goes on later if it is interrupted.
 """
 
-import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
@@ -22,6 +21,7 @@ from construct.errors import ConstructError, DatabaseUnusableError, NewerDatabas
 from construct.store import search_index
 from construct.store.backup import read_into
 from construct.store.database import migrate_copy, transaction
+from construct.store.driver import Connection, connect, errors
 from construct.store.sql import scalar
 from construct.store.transfer import scratch
 from construct.store.transfer.export_lines import ExportLines
@@ -104,14 +104,14 @@ class _Tally:
 
 
 def import_file(
-    db: sqlite3.Connection, path: Path, clock: Clock, progress: Progress | None = None
+    db: Connection, path: Path, clock: Clock, progress: Progress | None = None
 ) -> ImportReport:
     """Import one file; see `import_files`."""
     return import_files(db, [path], clock, progress)
 
 
 def import_files(
-    db: sqlite3.Connection,
+    db: Connection,
     paths: Sequence[Path],
     clock: Clock,
     progress: Progress | None = None,
@@ -150,7 +150,7 @@ def import_files(
     return result
 
 
-def _file_of(db: sqlite3.Connection) -> Path | None:
+def _file_of(db: Connection) -> Path | None:
     file = scalar(db, "SELECT file FROM pragma_database_list WHERE name = 'main'")
     return Path(file) if file else None
 
@@ -160,12 +160,12 @@ def _refusal(name: str, error: RefusedError) -> ConstructError:
     return ConstructError(f"{where}: {error.why}.\nNothing was imported. {error.advice}.")
 
 
-def _complete_index(db: sqlite3.Connection, progress: Progress) -> None:
+def _complete_index(db: Connection, progress: Progress) -> None:
     search_index.complete(db, lambda done, total: progress(INDEXING, done, total))
 
 
 def _import(
-    db: sqlite3.Connection,
+    db: Connection,
     sources: Sources,
     clock: Clock,
     progress: Progress,
@@ -268,7 +268,7 @@ def _recognised(source: SourceFile, clock: Clock) -> _Recognised:
 
 
 def _import_foreign(
-    db: sqlite3.Connection,
+    db: Connection,
     files: Sequence[_Recognised],
     clock: Clock,
     reading: _Reading,
@@ -307,9 +307,7 @@ def _read_foreign(
 # Construct's own exports
 
 
-def _import_own(
-    db: sqlite3.Connection, source: SourceFile, reading: _Reading, tally: _Tally
-) -> None:
+def _import_own(db: Connection, source: SourceFile, reading: _Reading, tally: _Tally) -> None:
     """Import an export of Construct's, completely or not at all."""
     try:
         with scratch.attached(db):
@@ -325,23 +323,23 @@ def _import_own(
     tally.left_out[FORGOTTEN] += merged.left_out.total()
 
 
-def _store(db: sqlite3.Connection, progress: Progress, *, keep_ids: bool) -> Merged:
+def _store(db: Connection, progress: Progress, *, keep_ids: bool) -> Merged:
     progress(STORING, 0, 0)
     with transaction(db), search_index.deferred_indexing(db):
         return merge(db, keep_ids=keep_ids)
 
 
-def _read_own(db: sqlite3.Connection, source: SourceFile, reading: _Reading) -> str | None:
+def _read_own(db: Connection, source: SourceFile, reading: _Reading) -> str | None:
     """Read an export into the scratch database. Return a warning if it seems to be cut off."""
     opened = OpenFile(source, advance=reading)
     if opened.shape is not Shape.OWN_DATABASE:
         return _read_lines(db, opened.numbered_lines())
     # The copy is a temporary file without a name, so it never outlives this process.
-    with source.on_disk() as path, closing(sqlite3.connect("", isolation_level=None)) as copy:
+    with source.on_disk() as path, closing(connect("", isolation_level=None)) as copy:
         try:
             read_into(path, copy)
             migrate_copy(copy, path)
-        except sqlite3.Error as error:
+        except errors() as error:
             why = f"it cannot be read as a database ({shorten(str(error), 80)})"
             raise RefusedError("", why) from error
         except DatabaseUnusableError as error:
@@ -352,7 +350,7 @@ def _read_own(db: sqlite3.Connection, source: SourceFile, reading: _Reading) -> 
         return _read_lines(db, _records_in(copy))
 
 
-def _read_lines(db: sqlite3.Connection, numbered: Lines) -> str | None:
+def _read_lines(db: Connection, numbered: Lines) -> str | None:
     number, head = next(numbered)
     version = head.get("version")
     if number > 1:
@@ -371,21 +369,21 @@ def _read_lines(db: sqlite3.Connection, numbered: Lines) -> str | None:
 
 
 def _read_older_lines(
-    db: sqlite3.Connection, version: int, head: Mapping[str, Any], numbered: Lines
+    db: Connection, version: int, head: Mapping[str, Any], numbered: Lines
 ) -> str | None:
     from construct.store.transfer.older_exports import read_older_export  # loads all migrations
 
     # The copy is a temporary file without a name, so it never outlives this process.
-    with closing(sqlite3.connect("", isolation_level=None)) as copy:
+    with closing(connect("", isolation_level=None)) as copy:
         lines = read_older_export(copy, version, numbered)
         _read_lines(db, _records_in(copy))
     return _truncation_warning(head.get("counts"), lines.counts)
 
 
-def _records_in(copy: sqlite3.Connection) -> Lines:
+def _records_in(copy: Connection) -> Lines:
     try:
         yield from enumerate(records(copy), 1)
-    except sqlite3.Error as error:
+    except errors() as error:
         raise RefusedError("", f"it is damaged ({shorten(str(error), 80)})") from error
 
 

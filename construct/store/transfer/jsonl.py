@@ -9,7 +9,6 @@ and token factors.
 
 import base64
 import json
-import sqlite3
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from itertools import accumulate
@@ -17,6 +16,7 @@ from typing import Any
 
 from construct.errors import ConstructError
 from construct.store.database import snapshot
+from construct.store.driver import Connection
 from construct.store.sql import column, scalar
 from construct.store.transfer.checks import time
 from construct.store.transfer.format import KINDS, Field, Kind
@@ -26,14 +26,14 @@ COUNTED = ("conversation", "message", "observation")
 """The types of line whose number the first line gives, so that a truncated file is noticed."""
 
 
-def export_jsonl(db: sqlite3.Connection, write: Callable[[str], object]) -> None:
+def export_jsonl(db: Connection, write: Callable[[str], object]) -> None:
     """Write the export, as of one moment."""
     with snapshot(db):
         for line in lines(db):
             write(line)
 
 
-def lines(db: sqlite3.Connection) -> Iterator[str]:
+def lines(db: Connection) -> Iterator[str]:
     """Yield the lines of the export, each with a line feed."""
     for record in records(db):
         try:
@@ -48,7 +48,7 @@ def lines(db: sqlite3.Connection) -> Iterator[str]:
             ) from error
 
 
-def records(db: sqlite3.Connection) -> Iterator[dict[str, Any]]:
+def records(db: Connection) -> Iterator[dict[str, Any]]:
     """Yield the objects of the export. The data of attachments are still bytes."""
     counts = {
         kind: scalar(db, f"SELECT count(*) FROM {KINDS[kind].table} WHERE {KINDS[kind].where}")
@@ -65,7 +65,7 @@ def records(db: sqlite3.Connection) -> Iterator[dict[str, Any]]:
             yield record
 
 
-def _rows(db: sqlite3.Connection, kind: Kind) -> Iterator[dict[str, Any]]:
+def _rows(db: Connection, kind: Kind) -> Iterator[dict[str, Any]]:
     """Yield one table's rows as objects, without those that lack a needed reference."""
     keys = (["id", "uid"] if kind.keyed else []) + [field.key for field in kind.fields]
     columns = (["t.id", "t.uid"] if kind.keyed else []) + [
@@ -108,7 +108,7 @@ def _without_nul(value: Any) -> Any:
     return value.replace("\x00", "") if isinstance(value, str) else value
 
 
-def _add_links(db: sqlite3.Connection, record: dict[str, Any]) -> None:
+def _add_links(db: Connection, record: dict[str, Any]) -> None:
     for key, direct in (("messages", 1), ("through", 0)):
         record[key] = column(
             db,
@@ -127,7 +127,7 @@ def _add_links(db: sqlite3.Connection, record: dict[str, Any]) -> None:
 class _Observed:
     """Which messages observers have read, by conversation."""
 
-    def __init__(self, db: sqlite3.Connection) -> None:
+    def __init__(self, db: Connection) -> None:
         self._spans: dict[str, list[tuple[int, int]]] = {}
         self._reached: dict[str, list[int]] = {}
         """For each span, the highest message that it or a span before it reaches."""

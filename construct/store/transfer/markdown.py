@@ -5,12 +5,12 @@ the rest of the document.
 """
 
 import re
-import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 
 from construct.clock import Clock, from_text
 from construct.store.database import snapshot
+from construct.store.driver import Connection
 from construct.store.messages import messages_of
 from construct.store.records import Conversation, Observation
 from construct.store.sql import column, scalar, select
@@ -31,7 +31,7 @@ _UNSAFE_HTML = re.compile(
 )
 
 
-def export_markdown(db: sqlite3.Connection, write: Callable[[str], object], clock: Clock) -> None:
+def export_markdown(db: Connection, write: Callable[[str], object], clock: Clock) -> None:
     """Write conversations and what is remembered as Markdown, in the user's time zone."""
     with snapshot(db):
         write("# Conversations\n")
@@ -43,9 +43,7 @@ def export_markdown(db: sqlite3.Connection, write: Callable[[str], object], cloc
             write(part)
 
 
-def _conversation(
-    db: sqlite3.Connection, conversation: Conversation, clock: Clock
-) -> Iterator[str]:
+def _conversation(db: Connection, conversation: Conversation, clock: Clock) -> Iterator[str]:
     title = _inline(conversation.title or "Untitled")
     yield f"\n## {_local(conversation.created_at, clock, '%Y-%m-%d')} {title}\n"
     if conversation.parent_id is not None:
@@ -60,7 +58,7 @@ def _conversation(
         yield f"\n**{_SPEAKERS[message.role]}**, {when}{cut}\n\n{_quoted(message.text)}"
 
 
-def _remembered(db: sqlite3.Connection) -> Iterator[str]:
+def _remembered(db: Connection) -> Iterator[str]:
     observations = select(
         db, Observation, "observations WHERE superseded_at IS NULL ORDER BY observation_date, id"
     )

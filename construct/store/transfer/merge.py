@@ -14,7 +14,6 @@ something forgotten here.
 """
 
 import json
-import sqlite3
 from collections import Counter
 from dataclasses import asdict, dataclass
 
@@ -22,6 +21,7 @@ from construct.clock import from_text
 from construct.program import in_shell
 from construct.store.conversations import get_watermarks, set_watermark
 from construct.store.dates import FILL_FIRST_DATES
+from construct.store.driver import Connection
 from construct.store.invariants import violations
 from construct.store.messages import LAST, last_time
 from construct.store.sql import ID_LIST, column, exists, json_ids, scalar
@@ -66,7 +66,7 @@ class Merged:
     left_out: Counter[str]
 
 
-def merge(db: sqlite3.Connection, *, keep_ids: bool) -> Merged:
+def merge(db: Connection, *, keep_ids: bool) -> Merged:
     """Add the rows of the scratch database.
 
     `keep_ids` keeps their ids if the main database is empty. Raises RefusedError if a
@@ -112,7 +112,7 @@ def merge(db: sqlite3.Connection, *, keep_ids: bool) -> Merged:
 # Finding out which rows are new
 
 
-def _assign_ids(db: sqlite3.Connection, *, keep_ids: bool) -> None:
+def _assign_ids(db: Connection, *, keep_ids: bool) -> None:
     """Assign each row its id here, and create the views (see the module's docstring).
 
     A row with a known uid gets the known id, a new one the next free id, or its own with
@@ -169,7 +169,7 @@ def _new(table: str) -> str:
     return f"SELECT id FROM scratch.{table}_mapped WHERE is_new"
 
 
-def _refuse_diverged(db: sqlite3.Connection) -> None:
+def _refuse_diverged(db: Connection) -> None:
     """Refuse new messages that are earlier than one that their conversation has here."""
     continued = f"""SELECT conversation_id, min(scratch_id), created_at FROM scratch.messages_mapped
                    WHERE is_new AND conversation_id NOT IN ({_new("conversations")})
@@ -182,7 +182,7 @@ def _refuse_diverged(db: sqlite3.Connection) -> None:
             raise _diverged(db, conversation_id)
 
 
-def _diverged(db: sqlite3.Connection, conversation_id: int) -> RefusedError:
+def _diverged(db: Connection, conversation_id: int) -> RefusedError:
     title = scalar(db, "SELECT title FROM main.conversations WHERE id = ?", (conversation_id,))
     name = f"“{shorten(title, 60)}”" if title else "(no title)"
     why = "it has continued differently here and in the file"
@@ -192,7 +192,7 @@ def _diverged(db: sqlite3.Connection, conversation_id: int) -> RefusedError:
 # Adding new rows
 
 
-def _insert(db: sqlite3.Connection) -> Counter[str]:
+def _insert(db: Connection) -> Counter[str]:
     """Insert the new rows, and return how many rows without a uid were left out, by type."""
     db.execute(
         f"INSERT OR IGNORE INTO main.tombstones SELECT * FROM scratch.tombstones WHERE {IS_GONE}"
@@ -216,7 +216,7 @@ def _insert(db: sqlite3.Connection) -> Counter[str]:
     return left_out
 
 
-def _insert_owned(db: sqlite3.Connection, table: str, owner: str, owner_column: str) -> None:
+def _insert_owned(db: Connection, table: str, owner: str, owner_column: str) -> None:
     """Insert the rows of a table that belong to new rows of another table."""
     columns = ", ".join(_REFERENCES[table])
     db.execute(
@@ -315,7 +315,7 @@ _UPDATE_KNOWN = (
 )
 
 
-def _merge_aliases(db: sqlite3.Connection) -> None:
+def _merge_aliases(db: Connection) -> None:
     """Add the aliases that entities have in the file."""
     differing = """SELECT id, h.aliases, s.aliases FROM scratch.entities_mapped AS s
               CROSS JOIN main.entities AS h USING (id) WHERE h.aliases <> s.aliases"""
@@ -329,7 +329,7 @@ def _merge_aliases(db: sqlite3.Connection) -> None:
     db.executemany("UPDATE main.entities SET aliases = ? WHERE id = ?", rows)
 
 
-def _reactivate_sources(db: sqlite3.Connection) -> None:
+def _reactivate_sources(db: Connection) -> None:
     """Make the sources of reflections that were left out active again.
 
     Sources of another reflection that was imported stay superseded. New observations
@@ -350,7 +350,7 @@ def _reactivate_sources(db: sqlite3.Connection) -> None:
     )
 
 
-def _raise_watermarks(db: sqlite3.Connection) -> set[int]:
+def _raise_watermarks(db: Connection) -> set[int]:
     """Raise watermarks to those in the file, and return the conversations concerned.
 
     The watermarks of a known conversation without a new observer cycle are raised at most
@@ -376,7 +376,7 @@ def _raise_watermarks(db: sqlite3.Connection) -> set[int]:
     return raised
 
 
-def _archive_unobserved(db: sqlite3.Connection, touched: set[int], newest_before: int) -> None:
+def _archive_unobserved(db: Connection, touched: set[int], newest_before: int) -> None:
     """Archive messages that no observer has read.
 
     They are the new ones, and those that an observer has passed over in the file, where
@@ -397,7 +397,7 @@ def _archive_unobserved(db: sqlite3.Connection, touched: set[int], newest_before
     )
 
 
-def _refuse_unread(db: sqlite3.Connection) -> None:
+def _refuse_unread(db: Connection) -> None:
     """Refuse a new observer cycle whose range has messages that the file does not have."""
     diverged = f"""SELECT y.conversation_id FROM {_NEW_OBSERVERS} AND EXISTS (
         SELECT 1 FROM main.messages AS m

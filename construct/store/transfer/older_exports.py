@@ -3,20 +3,20 @@
 So a migration is the one place that knows what became of old rows.
 """
 
-import sqlite3
 from collections.abc import Iterable
 from typing import Any
 
 from sqlite_utils import Database
 
 from construct.store.database import transaction
+from construct.store.driver import Connection
 from construct.store.schema import migrate, migrations
 from construct.store.transfer.export_lines import ExportLines
 from construct.store.transfer.format_before import NEXT_STEP, kinds_of
 
 
 def read_older_export(
-    copy: sqlite3.Connection, version: int, numbered: Iterable[tuple[int, dict[str, Any]]]
+    copy: Connection, version: int, numbered: Iterable[tuple[int, dict[str, Any]]]
 ) -> ExportLines:
     """Store the lines of an older export in an empty database, and migrate it.
 

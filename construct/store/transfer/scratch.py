@@ -6,11 +6,11 @@ does not lock the main database.
 """
 
 import json
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from construct.errors import ConstructError
+from construct.store.driver import Connection, error_name, operational_errors
 from construct.store.invariants import violations
 from construct.store.sql import ID_LIST, column
 from construct.store.transfer.format import KINDS
@@ -28,7 +28,7 @@ _SCHEMA = f"""SELECT sql FROM main.sqlite_master
 
 
 @contextmanager
-def attached(db: sqlite3.Connection) -> Iterator[None]:
+def attached(db: Connection) -> Iterator[None]:
     """Attach an empty scratch database for the block, without enforcing foreign keys.
 
     The import looks up every reference itself. Enforcing them would take half as long
@@ -44,7 +44,7 @@ def attached(db: sqlite3.Connection) -> Iterator[None]:
         yield
     finally:
         db.execute("PRAGMA foreign_keys = ON")
-        with suppress(sqlite3.OperationalError):  # a disk error here affects only `scratch`
+        with suppress(*operational_errors()):  # a disk error here affects only `scratch`
             db.execute("DETACH scratch")
 
 
@@ -56,7 +56,7 @@ def refuse_violations(broken: list[str], *advice: str) -> None:
 
 
 @contextmanager
-def filling(db: sqlite3.Connection) -> Iterator[None]:
+def filling(db: Connection) -> Iterator[None]:
     """Fill the scratch database in the block, in one transaction, and check it afterwards.
 
     Raises RefusedError if an invariant is violated, and ConstructError if the disk for
@@ -70,8 +70,8 @@ def filling(db: sqlite3.Connection) -> Iterator[None]:
             db.execute(sql.replace("INDEX ", "INDEX scratch.", 1))
         refuse_violations(violations(db, schema="scratch"))
         db.execute("COMMIT")
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorname != "SQLITE_FULL":
+    except operational_errors() as error:
+        if error_name(error) != "SQLITE_FULL":
             raise
         raise ConstructError(
             "The folder for temporary files is full. Nothing was imported.\n"
