@@ -80,10 +80,11 @@ def rename(
 ) -> None:
     """Rename a conversation. The observer will not change its title."""
     from construct.operations import conversations as operations
+    from construct.views.shapes import conversation_json
 
     with environment(context).context() as ctx:
         renamed = operations.rename(ctx, conversation_id, title)
-    print_json({"id": renamed.id, "title": renamed.title}) if as_json else say(
+    print_json(conversation_json(renamed)) if as_json else say(
         f"Conversation {renamed.id} is now “{renamed.title}”."
     )
 
@@ -104,6 +105,7 @@ def fork(
     """
     from construct.cli.memory_work import compact_conversation
     from construct.operations import conversations as operations
+    from construct.views.shapes import conversation_json
 
     env = environment(context)
     with env.context() as ctx:
@@ -111,7 +113,7 @@ def fork(
             operations.conversation(ctx, conversation_id)
             compact_conversation(env, conversation_id)
         new = operations.fork(ctx, conversation_id)
-    print_json({"id": new.id, "parent": new.parent_id}) if as_json else say(
+    print_json(conversation_json(new)) if as_json else say(
         f"Forked conversation {conversation_id} into {new.id}."
     )
 
