@@ -188,15 +188,15 @@ class Settings:
         "the most US dollars that the worker may cost in a day (without `observe --dry-run`;"
         " `observe --budget` replaces it); after that, observations are made by rule until"
         " midnight. Only calls of models with a price in `data/models.toml`, which are Claude's,"
-        " add to the sum. So the limit stops other worker models only if it is `0`, or if Claude"
-        " has used it up that day",
+        " add to the sum; for others there is `CONSTRUCT_WORKER_DAILY_TOKENS`",
         default="1.00",
     )
     worker_daily_tokens: int = setting(
         "CONSTRUCT_WORKER_DAILY_TOKENS",
         Section.COMMON,
         whole_number(0),
-        "the most tokens, read and written, that a worker whose price is unknown may use in a day",
+        "the most tokens, read and written, that a worker whose price is unknown may use in a day;"
+        " after that, observations are made by rule until midnight",
         default="2000000",
     )
     persona: Path | None = setting(

@@ -195,6 +195,11 @@ _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»
 _OPENING_QUOTES, _CLOSING_QUOTES = "“«「『《„", "”»」』》"
 
 
+def is_code_line(line: str) -> bool:
+    """Return whether a line looks like code, a log line or a command."""
+    return _CODE.search(line) is not None
+
+
 def is_in_known_language(text: str) -> bool:
     """Return whether a text is in a language in which statements about oneself are known."""
     if _ENGLISH_I.search(text) or FIRST_PERSON_UNSPACED.search(text) or LIFE_UNSPACED.search(text):

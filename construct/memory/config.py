@@ -1,6 +1,7 @@
 """Settings of memory work, fitted to the main model's context window."""
 
 from dataclasses import dataclass, field
+from math import inf
 
 from construct.clock import Clock
 from construct.config import Settings, Thresholds
@@ -26,6 +27,8 @@ class MemoryConfig:
     """The file with the user's rules for what to remember or leave out. It may not exist."""
     learn: str = LearnSetting.ON
     """A value of `LearnSetting`: whether the user is asked about each new note."""
+    daily_tokens: float = inf
+    """The most tokens that it may use in a day by models whose price is unknown."""
     meaning: Meaning | None = field(default=None, compare=False)
     """Lets recall compare texts by meaning; None if it uses words alone."""
 
@@ -55,5 +58,6 @@ def memory_config_for(settings: Settings, context_window: int) -> MemoryConfig:
         settings.worker_daily_usd,
         settings.memory_rules,
         settings.learn,
+        settings.worker_daily_tokens,
         meaning,
     )

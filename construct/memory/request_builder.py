@@ -95,7 +95,14 @@ class RequestBuilder:
         )
         if is_due and not uncommitted_below(db, conversation_id):
             config = self.config
-            compact(db, conversation_id, config.retained, config.frame, config.clock)
+            compact(
+                db,
+                conversation_id,
+                config.retained,
+                config.frame,
+                config.clock,
+                config.thresholds.compact,
+            )
         elif situation.cold:
             take_in(db, conversation_id, self.config.frame)
 

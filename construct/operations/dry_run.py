@@ -19,7 +19,7 @@ from construct.memory.cycles import archive
 from construct.memory.cycles.archive import WorkEstimate
 from construct.memory.cycles.known_notes import KnownSearch, known_notes
 from construct.memory.cycles.observing import current_thread, material
-from construct.memory.cycles.situation import is_over_limit
+from construct.memory.cycles.situation import reached_limit
 from construct.memory.learning.asking import Account
 from construct.memory.learning.observer import joined, observe
 from construct.memory.learning.observer_call import batch_tokens, known_tokens
@@ -109,10 +109,9 @@ def plan_dry_run(
     """
     if last is not None and since is not None:
         raise UsageError("Pass --last or --since, not both.")
-    if model is not None and is_over_limit(ctx.db, ctx.memory):
+    if model is not None and (limit := reached_limit(ctx.db, ctx.memory, model.name)):
         raise ConstructError(
-            "The daily limit for memory work is reached.\n"
-            "Raise CONSTRUCT_WORKER_DAILY_USD to go on today."
+            f"The daily limit for memory work is reached.\nRaise {limit} to go on today."
         )
     if since is None:
         messages = latest_messages(ctx.db, last or USUAL_LAST)

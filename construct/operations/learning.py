@@ -25,7 +25,7 @@ from construct.talk.companion import Companion
 from construct.vocabulary import CycleKind, CycleStatus
 
 _BUDGET_SPENT = "the budget is spent. Run the same command again to go on"
-_DAILY_LIMIT_REACHED = "the daily limit was reached. To go on, raise CONSTRUCT_WORKER_DAILY_USD"
+_DAILY_LIMIT_REACHED = "the daily limit was reached. To go on, raise CONSTRUCT_WORKER_DAILY_"
 _OR_BUDGET = " or pass --budget"
 
 
@@ -114,7 +114,7 @@ async def observe(
     when_spent = _BUDGET_SPENT
     if budget is None:
         is_priced = plan.estimate.usd is not None
-        when_spent = _DAILY_LIMIT_REACHED + (_OR_BUDGET if is_priced else "")
+        when_spent = _DAILY_LIMIT_REACHED + (f"USD{_OR_BUDGET}" if is_priced else "TOKENS")
     advance("Observing", 0, plan.messages)
     for waiting in plan.backlogs:
         while done.stopped is None:
@@ -154,7 +154,7 @@ async def _step(companion: Companion, conversation_id: int, when_spent: str) -> 
     unobserved_before = await store.call(backlog.count_unobserved, conversation_id)
     if not unobserved_before:
         return None
-    if model is not None and await store.call(is_over_limit, worker.config):
+    if model is not None and await store.call(is_over_limit, worker.config, model.name):
         return Observed(stopped=when_spent)
     if await store.call(_is_being_observed, conversation_id, worker.config):
         reason = (

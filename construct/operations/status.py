@@ -11,11 +11,13 @@ from construct.llm.providers import named_provider
 from construct.llm.types import Request
 from construct.memory.cycles.situation import (
     held_tokens,
+    reached_limit,
     read_situation,
     read_window,
     reflect_from,
     reflector_scope,
     spent_today,
+    unpriced_tokens_today,
 )
 from construct.memory.policy import Situation
 from construct.memory.shown.forks import inherited_window, reach, watermarks_and_counts
@@ -89,6 +91,12 @@ class Work:
     """What memory work may cost per day."""
     has_price: bool = True
     """Whether the worker's prices are in data/models.toml."""
+    tokens: int = 0
+    """The tokens of today's memory work by models whose price is unknown."""
+    limit_tokens: int = 0
+    """How many of them there may be in a day."""
+    reached: str | None = None
+    """The setting of the daily limit that is reached."""
     left_out: int = 0
     """How many observations the user's rules have kept out of the memory."""
     stand_ins: int = 0
@@ -97,7 +105,7 @@ class Work:
     @property
     def is_limited(self) -> bool:
         """Whether fixed rules replace the worker model until the day ends."""
-        return self.worker != EXTRACTIVE and self.spent_usd >= self.limit_usd
+        return self.worker != EXTRACTIVE and self.reached is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +275,9 @@ def _work(ctx: Context) -> Work:
         spent_usd=spent_today(db, config),
         limit_usd=config.daily_usd,
         has_price=is_known(ctx.worker),
+        tokens=unpriced_tokens_today(db, config),
+        limit_tokens=ctx.settings.worker_daily_tokens,
+        reached=reached_limit(db, config, ctx.worker),
         left_out=count_left_out(db),
         stand_ins=recent_stand_ins(ctx),
     )

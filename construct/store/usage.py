@@ -82,6 +82,14 @@ def spent_on_memory(db: Connection, since: str = "", until: str = "~") -> float:
     return scalar(db, query, (since, until))
 
 
+def unpriced_tokens_of_memory(db: Connection, since: str, until: str) -> int:
+    """Return the tokens, read and written, of memory work whose price is unknown."""
+    query = """SELECT total(input_tokens + cache_read_tokens + cache_write_tokens + output_tokens)
+               FROM usage WHERE purpose <> 'chat' AND created_at >= ? AND created_at < ?
+               AND cost_usd IS NULL"""
+    return int(scalar(db, query, (since, until)))
+
+
 @dataclass(frozen=True, slots=True)
 class UsageLine:
     """Usage summed over the calls with one purpose and one model."""

@@ -115,17 +115,8 @@ def status_notes(status: Status, imported: int = 0, compact: str = "/compact") -
     is_reflecting = any(cycle.kind == CycleKind.REFLECTOR for cycle in work.running)
     if status.reflection.ratio >= 1 and not is_reflecting:
         yield _reflection_note(status.reflection, work, compact)
-    if work.is_limited and not work.limit_usd:
-        yield (
-            "The daily limit for memory work is $0 (CONSTRUCT_WORKER_DAILY_USD), so "
-            "observations are made by fixed rules, without a model."
-        )
-    elif work.is_limited:
-        yield (
-            f"Memory work has cost {money(work.spent_usd)} today; the daily limit is "
-            f"{money(work.limit_usd)} (CONSTRUCT_WORKER_DAILY_USD). Until midnight, "
-            "observations are made by fixed rules, without a model."
-        )
+    if work.is_limited:
+        yield _limit_note(work)
     if work.left_out:
         yield left_out_view(work.left_out, in_shell=compact != "/compact")
     if work.stand_ins:
@@ -222,13 +213,28 @@ def _bars(status: Status) -> ByWidth:
     return ByWidth(_BARS_FROM, wide, narrow)
 
 
+def _limit_note(work: Work) -> str:
+    """Return which daily limit is reached, and what happens until midnight."""
+    by_rule = "observations are made by fixed rules, without a model."
+    used, limit = f"cost {money(work.spent_usd)}", money(work.limit_usd)
+    if work.reached == "CONSTRUCT_WORKER_DAILY_TOKENS":
+        used, limit = f"taken {work.tokens:,} tokens", f"{work.limit_tokens:,} tokens"
+    if limit in {money(0), "0 tokens"}:
+        limit = limit.replace(money(0), "$0")
+        return f"The daily limit for memory work is {limit} ({work.reached}), so {by_rule}"
+    return (
+        f"Memory work has {used} today; the daily limit is {limit} ({work.reached}). "
+        f"Until midnight, {by_rule}"
+    )
+
+
 def _counts(status: Status) -> Table:
     work = status.work
     running = "\n".join(_running(cycle, work.now) for cycle in work.running)
     reflections = status.reflections
     worker = one_line(work.worker) + (f": {work.worker_reason}" if work.worker_reason else "")
     if not (work.has_price or work.worker == EXTRACTIVE or work.is_limited):
-        worker += " · price unknown, so no daily limit"
+        worker += f" · {work.tokens:,} tokens today, at most {work.limit_tokens:,} a day"
     elif work.has_price or work.spent_usd:
         worker += f" · {money(work.spent_usd)} today, at most {money(work.limit_usd)} a day"
     condensed = f"{reflections.count:,} of these ({reflections.tokens:,} tokens)"

@@ -84,9 +84,11 @@ def test_the_panel_says_where_memory_stands() -> None:
     assert "no memory work running" in idle
     assert "in flight     nothing" in idle
     assert "neither shown nor learned" in idle
-    local = work(worker="qwen", has_price=False, spent_usd=0.0)
+    local = work(
+        worker="qwen", has_price=False, spent_usd=0.0, tokens=1_200, limit_tokens=2_000_000
+    )
     assert to_text(status_view(status(work=local))).endswith(
-        "qwen · price unknown, so no daily limit"
+        "qwen · 1,200 tokens today, at most 2,000,000 a day"
     )
     without = work(worker="extractive", has_price=False, spent_usd=0.0)
     assert to_text(status_view(status(work=without))).endswith("extractive")
@@ -136,10 +138,10 @@ def test_the_panel_says_where_memory_stands() -> None:
         ),
         (
             progress(0),
-            {"spent_usd": 1.0},
+            {"spent_usd": 1.0, "reached": "CONSTRUCT_WORKER_DAILY_USD"},
             ["has cost $1.00 today", "Until midnight, observations are made by fixed rules"],
         ),
-        (progress(0), {"spent_usd": 1.0, "worker": "extractive"}, []),
+        (progress(0), {"reached": "CONSTRUCT_WORKER_DAILY_USD", "worker": "extractive"}, []),
     ],
 )
 def test_the_panel_explains_what_the_bars_do_not(

@@ -5,6 +5,7 @@ A cycle whose input has changed in the meantime writes nothing (StaleError).
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 from construct.clock import Clock, to_text
 from construct.language.terms import takes_term_from
@@ -302,12 +303,18 @@ class Compacted:
 
 
 def compact(
-    db: Connection, conversation_id: int, retained: int, frame: Frame, clock: Clock
+    db: Connection,
+    conversation_id: int,
+    retained: int,
+    frame: Frame,
+    clock: Clock,
+    largest: float = inf,
 ) -> Compacted:
     """Commit what is pending, move watermarks, and show what is new.
 
     This needs no model and is not a cycle. What the committed observations replace is
-    superseded, and what the user asked to forget is withheld. Raises NotFoundError.
+    superseded, and what the user asked to forget is withheld. `retained` and `largest` as in
+    `window_start`. Raises NotFoundError.
     """
     get_conversation(db, conversation_id)
     now = to_text(clock.now())
@@ -316,7 +323,7 @@ def compact(
     pending = [o.id for o in stored_observations.pending(db, conversation_id)]
     committed = stored_observations.commit_pending(db, conversation_id, now)
     apply_replacements(db, pending, now)
-    window = window_start(messages, marks, retained)
+    window = window_start(messages, marks, retained, largest)
     set_watermark(db, conversation_id, WatermarkName.COMPACTED, marks.observed, now)
     set_watermark(db, conversation_id, WatermarkName.WINDOW, window, now)
     questions.withhold_committed(db, conversation_id, now)

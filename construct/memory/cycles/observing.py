@@ -269,7 +269,7 @@ def fallback_reason(
     cycle = cycles.last_cycle(db, CycleKind.OBSERVER, conversation_id, (CycleStatus.SUCCEEDED,))
     if cycle is None or cycle.id <= since or cycle.model != EXTRACTIVE:
         return None
-    if not cycle.attempts and is_over_limit(db, config):
+    if not cycle.attempts and is_over_limit(db, config, ""):
         return "the spending limit was reached, so the last messages were read without a model"
     if not cycle.notes:  # nothing in the batch was for a model to read
         return None

@@ -138,7 +138,9 @@ class CycleRunner:
 
         None once the day's cost limit is reached: then the extractive worker is used.
         """
-        if self.model is None or not await self.store.call(is_over_limit, self.config):
+        if self.model is None or not await self.store.call(
+            is_over_limit, self.config, self.model.name
+        ):
             return self.model
         return None
 

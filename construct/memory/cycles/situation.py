@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from construct.clock import from_text, to_text
+from construct.llm.catalog import is_known
 from construct.memory.config import MemoryConfig
 from construct.memory.policy import (
     LEFTOVER_TOKENS,
@@ -25,7 +26,7 @@ from construct.store.conversations import (
 from construct.store.driver import Connection
 from construct.store.messages import LAST, is_readable, live_messages, unobserved_and_window_tokens
 from construct.store.records import Message
-from construct.store.usage import spent_on_memory
+from construct.store.usage import spent_on_memory, unpriced_tokens_of_memory
 from construct.vocabulary import CycleKind, CycleStatus, Role
 
 
@@ -75,7 +76,8 @@ def read_window(
         unobserved_tokens=unobserved_tokens,
         window_tokens=own_tokens + inherited_tokens,
         compactable=watermarks.observed > watermarks.compacted
-        or window_start(window, watermarks, config.retained) > watermarks.window
+        or window_start(window, watermarks, config.retained, config.thresholds.compact)
+        > watermarks.window
         or stored_observations.has_pending(db, conversation_id),
         held=held_tokens(db, conversation_id, config) > 0,
         cold=is_cold(last, conversation.cache_life, config.clock.now()),
@@ -156,6 +158,24 @@ def spent_today(db: Connection, config: MemoryConfig) -> float:
     return spent_on_memory(db, to_text(clock.midnight()), to_text(clock.midnight(1)))
 
 
-def is_over_limit(db: Connection, config: MemoryConfig) -> bool:
-    """Return whether the worker has reached the user's daily cost limit."""
-    return spent_today(db, config) >= config.daily_usd
+def unpriced_tokens_today(db: Connection, config: MemoryConfig) -> int:
+    """Return the tokens of today's memory work by models whose price is unknown."""
+    clock = config.clock
+    return unpriced_tokens_of_memory(db, to_text(clock.midnight()), to_text(clock.midnight(1)))
+
+
+def reached_limit(db: Connection, config: MemoryConfig, worker: str) -> str | None:
+    """Return the setting of the daily limit that a worker model has reached, or None.
+
+    Where its price is known, tokens do not count.
+    """
+    if spent_today(db, config) >= config.daily_usd:
+        return "CONSTRUCT_WORKER_DAILY_USD"
+    if not is_known(worker) and unpriced_tokens_today(db, config) >= config.daily_tokens:
+        return "CONSTRUCT_WORKER_DAILY_TOKENS"
+    return None
+
+
+def is_over_limit(db: Connection, config: MemoryConfig, worker: str) -> bool:
+    """Return whether a worker model has reached a daily limit, in dollars or tokens."""
+    return reached_limit(db, config, worker) is not None

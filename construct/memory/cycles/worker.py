@@ -198,7 +198,14 @@ class MemoryWorker:
     def _compact(self, db: Connection, conversation_id: int) -> Compacted:
         config = self.config
         with transaction(db):
-            return compact(db, conversation_id, config.retained, config.frame, config.clock)
+            return compact(
+                db,
+                conversation_id,
+                config.retained,
+                config.frame,
+                config.clock,
+                config.thresholds.compact,
+            )
 
     async def _observe_all(self, conversation_id: int, until: int = LAST) -> int:
         """Observe all messages up to and including `until`, due or not.

@@ -1,5 +1,6 @@
 """Read an observer's answer, and work out what code can prove of its lines. No I/O."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -23,6 +24,15 @@ from construct.vocabulary import Role
 
 _MAX_PHRASE = 400
 """Characters of a task or a suggested response."""
+_MAX_REMARK = 300
+"""Characters of an answer in prose that there is nothing to note."""
+# "(No new observations.)", "There is nothing new to note here.", "None"
+_NOTHING_NEW = re.compile(
+    r"(?i)^\W*(?:none|nothing|empty|n/?a)\W*$"
+    r"|^(?![!~-] ?\[?\d)(?=.*\b(?:no|none|nothing|not|n't)\b)"
+    r".*\b(?:new|notes?|noted|noting|noteworthy|notable|observations?|facts?|information|"
+    r"remember|record|worth)\b"
+)
 _MAX_TITLE = 80
 """Characters of a title."""
 
@@ -61,14 +71,21 @@ class Draft:
 
 
 def read_draft(answer: str, reading: Reading, problems: list[str]) -> Draft | None:
-    """Parse an answer. None if it has no <observations>, or none of its lines can be read."""
+    """Parse an answer. None if it has no <observations>, or none of its lines can be read.
+
+    One that only says in prose that nothing is new counts as empty.
+    """
     main = section(answer, "observations")
+    if main is None and _says_nothing_is_new(answer.split("\n")):
+        return Draft()
     if main is None:
         problems.append("the answer has no <observations>")
         return None
     known = reading.notes
     sent = reading.by_anchor
     notes, unread = read_notes(main.lines, "M", sent, known)
+    if not notes and _says_nothing_is_new(unread):
+        unread = []
     if unread:
         problems.append(f"lines of the answer that could not be read: {len(unread)}")
     if unread and not notes:
@@ -93,6 +110,12 @@ def _read_values(answer: str, reading: Reading) -> tuple[list[ReadValue], list[s
     """Return an answer's values, and the lines that are none. Empty if nothing is followed."""
     lines = section_lines(answer, "values") if reading.tracked else ()
     return read_values(lines, reading.by_anchor, reading.values)
+
+
+def _says_nothing_is_new(lines: Sequence[str]) -> bool:
+    """Return whether lines say in a sentence or two that there is nothing to note."""
+    said = [line for line in map(str.strip, lines) if line]
+    return 0 < len(" ".join(said)) <= _MAX_REMARK and all(map(_NOTHING_NEW.search, said))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from construct import tokens
+from construct.language.abridging import abridged
 from construct.llm.types import File, Text
 from construct.pasted import load_spans, with_marks
 from construct.store.attachments import NewAttachment
@@ -49,11 +50,24 @@ def sent_as(file: File, reads: Reads) -> File | Text:
 
 
 def as_read(message: Message) -> Message:
-    """Return a message for an observer, with its pasted parts in lines that begin with `> `."""
+    """Return a message for an observer, with its pasted parts in lines that begin with `> `.
+
+    Long runs of code or encoded data are shortened.
+    """
+    return _abridged(message, _marked(message))
+
+
+def _marked(message: Message) -> str:
     spans = load_spans(message.pasted)
-    if not spans:
-        return message
-    return message._replace(content=with_marks(message.content, spans), pasted=None)
+    return with_marks(message.content, spans) if spans else message.content
+
+
+def _abridged(message: Message, content: str) -> Message:
+    """Return a message with this content, shortened; its tokens are those that are left."""
+    short = abridged(content)
+    saved = tokens.count(content) - tokens.count(short) if short != content else 0
+    left = max(tokens.count(short), message.token_count - saved)
+    return message._replace(content=short, pasted=None, token_count=left)
 
 
 def with_material(message: Message, files: Sequence[File]) -> Message:
@@ -64,8 +78,7 @@ def with_material(message: Message, files: Sequence[File]) -> Message:
         parts.append(f"[{kind}: {file.name}]")
         if kind is AttachmentKind.TEXT:
             parts.append(as_pasted(text_of(file)).rstrip("\n"))
-    message = as_read(message)
-    return message._replace(content="\n".join([*parts, message.content]).rstrip("\n"))
+    return _abridged(message, "\n".join([*parts, _marked(message)]).rstrip("\n"))
 
 
 def text_of(file: File) -> str:

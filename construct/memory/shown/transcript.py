@@ -6,6 +6,7 @@ No I/O.
 from collections.abc import Sequence
 from datetime import timedelta
 from itertools import chain
+from math import inf
 
 from construct import tokens
 from construct.clock import Clock, from_text, gap_words
@@ -111,15 +112,19 @@ def slices(text: str, limit: int) -> list[str]:
     return [*pieces, text[start:]]
 
 
-def window_start(messages: Sequence[Message], marks: Watermarks, retained: int) -> int:
+def window_start(
+    messages: Sequence[Message], marks: Watermarks, retained: int, largest: float = inf
+) -> int:
     """Return the `window` watermark that compacting would set.
 
     `messages`: those above the current watermark. The newest turns stay in the window:
-    enough to reach `retained` tokens, and every turn that is not observed yet.
+    enough to reach `retained` tokens, and every turn that is not observed yet. A turn with a
+    message of more than `largest` tokens leaves as soon as it is observed.
     """
     kept_tokens = 0
     for turn in reversed(turns(messages)):
-        if turn[-1].id <= marks.observed and kept_tokens >= retained:
+        is_enough = kept_tokens >= retained or any(m.token_count > largest for m in turn)
+        if turn[-1].id <= marks.observed and is_enough:
             return turn[-1].id
         kept_tokens += sum(m.token_count for m in turn if is_shown(m))
     return marks.window

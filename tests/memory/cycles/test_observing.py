@@ -285,6 +285,43 @@ async def test_an_empty_answer_is_an_answer(tmp_path: Path, api: FakeApi) -> Non
     assert "A first reading of this noted nothing" in sent(api, "observer")
 
 
+@pytest.mark.parametrize(
+    ("answer", "is_empty"),
+    [
+        ("<observations>\nNo new information.\n</observations>", True),
+        ("There is nothing new to note here.", True),
+        ("<observations>\n(none)\n</observations>", True),
+        ("<observations>\nThe user had a nice day.\n</observations>", False),
+        ("I cannot help with that.", False),
+    ],
+)
+async def test_prose_that_nothing_is_new_is_an_empty_answer(
+    tmp_path: Path, api: FakeApi, answer: str, is_empty: bool
+) -> None:
+    """It costs one call, where other prose is a failed attempt."""
+    api.observer = lambda _body: answer
+    async with talking(tmp_path, api) as t:
+        await t.say("how are you today?")
+        await t.companion.worker.run_now(t.id)
+        assert (len(api.of("observer")) == 1) is is_empty
+
+
+@pytest.mark.parametrize("word", ["iVBORw0KGgo" * 9, "    return sum(rows)\n"])
+async def test_a_large_paste_of_data_costs_two_calls_at_most(
+    tmp_path: Path, api: FakeApi, word: str
+) -> None:
+    """Of base64 or of code: the observer reads its beginning and its end."""
+    text = f"What is this?\n{word * (300_000 // len(word))}\nI found it in Porto."
+    api.observer = adversarial.silent
+    async with talking(tmp_path, api) as t:
+        await t.say(text)
+        await t.companion.worker.run_now(t.id)
+        assert len(api.of("observer")) <= 2
+        assert "I found it in Porto." in sent(api, "observer")
+        assert len(sent(api, "observer")) < 6_000
+        assert (await t.status()).messages.window == 0
+
+
 async def test_after_two_failures_each_half_is_tried_and_then_read_by_rule(
     tmp_path: Path, api: FakeApi
 ) -> None:

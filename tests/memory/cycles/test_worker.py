@@ -21,6 +21,7 @@ from construct.store.database import open_database, transaction
 from construct.store.messages import NewMessage, add_message, last_message_id
 from construct.store.observations import Count
 from construct.tokens import Usage
+from construct.views.status import status_notes
 from construct.vocabulary import CycleKind
 from tests.support import fake_worker
 from tests.support.fake_api import FakeApi, Reply, adversarial, faults
@@ -372,16 +373,40 @@ async def test_work_cancelled_while_it_is_stored_is_booked_once(
         held.close()
 
 
-async def test_past_the_daily_limit_no_worker_model_is_asked(tmp_path: Path, api: FakeApi) -> None:
-    """When the day's money is spent the extractive worker serves."""
-    async with talking(tmp_path, api, CONSTRUCT_WORKER_DAILY_USD="0", **LOW) as t:
+@pytest.mark.parametrize(
+    "limit",
+    [
+        {"CONSTRUCT_WORKER_DAILY_USD": "0"},
+        {"CONSTRUCT_WORKER_DAILY_TOKENS": "0", "MEMORY_WORKER_MODEL": "of-unknown-price"},
+    ],
+)
+async def test_past_the_daily_limit_no_worker_model_is_asked(
+    tmp_path: Path, api: FakeApi, limit: dict[str, str]
+) -> None:
+    """When the day's money or tokens are spent the extractive worker serves."""
+    async with talking(tmp_path, api, **limit, **LOW) as t:
         await t.live(facts(8))
         await observed_once(t)
         models = await t.companion.store.call(
             lambda db: db.execute("SELECT DISTINCT model FROM cycles").fetchall()
         )
+        note = next(note for note in status_notes(await t.status()) if "daily limit" in note)
     assert not api.of("observer")
     assert models == [("extractive",)]
+    assert next(iter(limit)) in note
+
+
+async def test_tokens_count_where_the_price_is_unknown(tmp_path: Path, api: FakeApi) -> None:
+    """The second batch is past a limit of 1,000; a model with a price has none."""
+    for worker, asked in (("of-unknown-price", 1), ("claude-haiku-5-5", 2)):
+        more = {"CONSTRUCT_WORKER_DAILY_TOKENS": "1000", "MEMORY_WORKER_MODEL": worker}
+        api.requests.clear()
+        (tmp_path / worker).mkdir()
+        async with talking(tmp_path / worker, api, **more) as t:
+            for text in facts(2):
+                await t.say(text)
+                await t.companion.worker.run_now(t.id)
+        assert len(api.of("observer")) == asked
 
 
 async def test_who_asks_for_work_is_told_once(tmp_path: Path, api: FakeApi) -> None:

@@ -70,6 +70,14 @@ def test_the_rule(rows: list[tuple[str, int]], observed: int, retained: int) -> 
         assert tokens - sum(m.token_count for m in raw[0]) < retained
 
 
+def test_a_large_message_leaves_once_it_is_observed() -> None:
+    """Whatever is retained; an unobserved one stays."""
+    said = talk([100, 18_000])
+    assert window_start(said, Watermarks(4), 1200, 6000) == 4
+    assert window_start(said, Watermarks(3), 1200, 6000) == 2
+    assert window_start(said, Watermarks(4), 1200, 20_000) == 2
+
+
 def test_what_is_not_shown_does_not_count() -> None:
     """A retried reply is not raw, so it is no part of the retained share."""
     retried = message(6, "assistant", "x", tokens=500, retried=1)
