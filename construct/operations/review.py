@@ -67,13 +67,16 @@ def next_item(
 
 
 def next_request(ctx: Context) -> Item | None:
-    """Return the oldest request to forget that the user has not been asked about."""
-    unasked = {r.question_id for r in questions.unanswered_requests(ctx.db) if r.asked_at is None}
-    return next((_item(ctx, one) for one in waiting(ctx) if _is_request(one, unasked)), None)
+    """Return the oldest request to forget that the user has not been asked about.
 
-
-def _is_request(one: Waiting, unasked: Collection[int]) -> bool:
-    return one.kind == WaitingKind.FORGET and one.id in unasked
+    It runs before each prompt, so it reads nothing else where there is none.
+    """
+    requests = questions.unanswered_requests(ctx.db)
+    unasked = [request for request in requests if request.asked_at is None]
+    if not unasked:
+        return None
+    oldest = [r for r in requests if r.question_id == unasked[0].question_id]
+    return _item(ctx, waiting_list(Rows(requests=oldest))[0])
 
 
 def _item(ctx: Context, one: Waiting) -> Item:
