@@ -22,7 +22,7 @@ from construct.memory.cycles.situation import read_situation
 from construct.memory.reminders import Reminder
 from construct.memory.turn_context import due_items
 from construct.operations.context import Context, window_of
-from construct.operations.conversations import enter
+from construct.operations.conversations import continue_here, enter
 from construct.operations.opening import Opening
 from construct.operations.reminders import take_for_chat
 from construct.operations.review import Evening, evening
@@ -44,12 +44,13 @@ from construct.store.driver import Connection
 from construct.store.in_thread import Store
 from construct.store.review import newest_note
 from construct.talk.companion import Companion
-from construct.talk.events import Listener, TurnResult
+from construct.talk.events import Listener, Noticed, TurnResult
 from construct.talk.ledger import Ledger
 from construct.talk.private_ledger import PrivateLedger
 from construct.talk.responder import Responder
 from construct.talk.stored_ledger import StoredLedger
 from construct.tasks import stop
+from construct.views.words import forked_from_elsewhere
 from construct.vocabulary import MemorySetting
 
 if TYPE_CHECKING:
@@ -180,7 +181,9 @@ class Chat:
         pasted: Sequence[Span] = (),
     ) -> TurnResult:
         """Send a message, parts of which were pasted, and return how its turn ended."""
-        here = self.conversation_id if self.is_private else await self.ensure_conversation()
+        here = self.conversation_id
+        if not self.is_private:
+            here = await self._own_conversation(listen)
         try:
             return await Responder(self.ledger).turn(here, words, listen, attachments, pasted)
         finally:
@@ -189,7 +192,10 @@ class Chat:
     async def again(self, listen: Listener) -> TurnResult | None:
         """Ask for another reply to the last message; None when there is no message."""
         try:
-            return await Responder(self.ledger).retry(self.conversation_id, listen)
+            here = self.conversation_id
+            if here is not None and not self.is_private:
+                here = await self._own_conversation(listen)
+            return await Responder(self.ledger).retry(here, listen)
         finally:
             await self._after_turn()
 
@@ -202,6 +208,8 @@ class Chat:
     ) -> TurnResult | None:
         """Send the last message in other words; None when there is no message."""
         here = self.conversation_id
+        if here is not None and not self.is_private:
+            here = await self._own_conversation(listen)
         try:
             responder = Responder(self.ledger)
             return await responder.rephrase(here, words, listen, attachments, pasted)
@@ -248,6 +256,17 @@ class Chat:
             self.conversation_id = await self.store.call(self._create)
             await self._arrive()
         return self.conversation_id
+
+    async def _own_conversation(self, listen: Listener) -> int:
+        """Return the conversation to speak in, which is a fork if another machine writes it."""
+        before = await self.ensure_conversation()
+        continued = await self.run(continue_here, before)
+        if continued.writer:
+            self.conversation_id = continued.conversation_id
+            self._cache_expires_at = None
+            notice = forked_from_elsewhere(continued.writer, before, continued.conversation_id)
+            listen(Noticed(notice))
+        return continued.conversation_id
 
     async def use_model(self, name: str) -> None:
         """Continue with another model.

@@ -13,7 +13,7 @@ from construct.cli.progress import waiting
 from construct.cli.streams import complain, print_json, standard_input
 from construct.errors import ConstructError, ExitStatus, UsageError
 from construct.log import logger
-from construct.operations.conversations import create
+from construct.operations.conversations import continue_here, create
 from construct.operations.opening import open_chat
 from construct.pasted import Span
 from construct.talk.companion import Companion
@@ -22,6 +22,7 @@ from construct.talk.responder import Responder
 from construct.talk.stored_ledger import StoredLedger
 from construct.text import PrintableStream, is_blank, storable
 from construct.views.reply import cut_off, notebook_answers, reply_json, why_broken
+from construct.views.words import forked_from_elsewhere
 
 if TYPE_CHECKING:
     from construct.attachments import Attachment
@@ -56,7 +57,11 @@ def ask(
     message, pasted = _message(text, attachments)
     opening = open_chat(env.settings, conversation, new=new, model=model, private=False)
     with env.context() as ctx:
-        conversation_id = opening.conversation_id or create(ctx).id
+        chosen = opening.conversation_id or create(ctx).id
+        continued = continue_here(ctx, chosen)
+    conversation_id = continued.conversation_id
+    if continued.writer:
+        complain(forked_from_elsewhere(continued.writer, chosen, conversation_id))
     if opening.models.is_notebook and env.settings.provider == "auto":
         complain(notebook_answers())
     companion = Companion(env.settings, opening.models)

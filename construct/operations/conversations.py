@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from construct.clock import to_text
 from construct.errors import NotFoundError, UsageError
 from construct.memory import forgetting
+from construct.memory.cycles.commit import compact
 from construct.memory.forgetting import Deleted, DeletionPlan
 from construct.memory.shown import forks
 from construct.operations.context import Context
@@ -16,11 +17,13 @@ from construct.store.conversations import (
     enter_conversation,
     get_conversation,
     list_conversations,
+    note_fork_by_sync,
     rename_conversation,
 )
 from construct.store.database import transaction
 from construct.store.messages import is_small_model_noted, messages_of, note_small_model
 from construct.store.records import REMOVED, Conversation, Message, StoredAttachment
+from construct.store.sync.machines import writer_of
 from construct.talk.notebook_replies import with_text
 from construct.text import one_line, shorten
 
@@ -141,6 +144,31 @@ def fork(ctx: Context, conversation_id: int, title: str = "") -> Conversation:
     new_id = forks.fork(ctx.db, conversation_id, ctx.clock, one_line(title) or None)
     enter(ctx, new_id)
     return get_conversation(ctx.db, new_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Continued:
+    """The conversation to speak in, after one was chosen to go on with."""
+
+    conversation_id: int
+    writer: str | None = None
+    """The machine that writes the chosen one, so that this is a fork of it."""
+
+
+def continue_here(ctx: Context, conversation_id: int) -> Continued:
+    """Return the conversation to speak in: a fork, if another machine writes the chosen one."""
+    writer = writer_of(ctx.db, conversation_id)
+    if writer is None:
+        return Continued(conversation_id)
+    memory = ctx.memory
+    with transaction(ctx.db):
+        # Here it has no window yet: what is known of it stands for all but the newest messages.
+        compact(ctx.db, conversation_id, memory.retained, memory.frame, memory.clock)
+    fork_id = forks.fork(ctx.db, conversation_id, ctx.clock)
+    with transaction(ctx.db):
+        note_fork_by_sync(ctx.db, fork_id)
+        enter_conversation(ctx.db, fork_id)
+    return Continued(fork_id, writer)
 
 
 def preview_deletion(ctx: Context, conversation_id: int) -> DeletionPreview:

@@ -115,9 +115,14 @@ def retire(ctx: Context, place: Path, name: str) -> Synced:
 
 
 def _named(known: Sequence[Machine], name: str) -> Machine:
-    for machine in known:
-        if name in (machine.name, machine.uid) and machine.retired_by is None:
-            return machine
+    found = [m for m in known if name in (m.name, m.uid) and m.retired_by is None]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UsageError(
+            f"{len(found)} machines have that name: {', '.join(m.uid for m in found)}.\n"
+            f"Give the one of its directory: {in_shell('sync status --json')} has both."
+        )
     raise NotFoundError(
         f"There is no machine “{one_line(name)}”.\n{in_shell('sync status')} lists them."
     )

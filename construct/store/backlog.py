@@ -14,14 +14,16 @@ from construct.store.driver import Connection
 from construct.store.messages import LAST
 from construct.store.records import Message
 from construct.store.sql import ID_LIST, column, columns, json_ids, scalar, select
+from construct.store.sync.machines import OWNED_ELSEWHERE_SQL
 
 _BATCH_LIMIT = 4_000
 """The most messages that an observer reads in one batch."""
 # Finds the ranges that no cycle covers, then the messages in them by index: a
 # conversation of 30,000 messages has about a hundred ranges.
-_WAITING = """
+_WAITING = f"""
 WITH scope AS (
-    SELECT id FROM conversations WHERE id BETWEEN :from AND :to
+    -- What another machine writes is left to it.
+    SELECT id FROM conversations WHERE id BETWEEN :from AND :to AND id NOT IN {OWNED_ELSEWHERE_SQL}
 ), passed AS MATERIALIZED (
     -- The ranges of cycles that read archived messages only.
     SELECT c.conversation_id, first_message_id AS first, last_message_id AS last,

@@ -9,6 +9,7 @@ from construct.program import in_shell
 from construct.store.driver import Connection
 from construct.store.records import Conversation, Watermarks
 from construct.store.sql import column, columns, exists, first, insert, new_uid, scalar, select
+from construct.store.sync.machines import OWNED_ELSEWHERE_SQL
 from construct.text import shorten
 
 _MAX_NAME_LENGTH = 60
@@ -187,6 +188,16 @@ def set_fork(
     )
 
 
+def note_fork_by_sync(db: Connection, conversation_id: int) -> None:
+    """Record that a fork was made because another machine writes its parent."""
+    db.execute("UPDATE conversations SET forked_by_sync = 1 WHERE id = ?", (conversation_id,))
+
+
+def is_fork_by_sync(db: Connection, conversation_id: int) -> bool:
+    """Return whether a fork was made because another machine writes its parent."""
+    return exists(db, "conversations WHERE id = ? AND forked_by_sync", (conversation_id,))
+
+
 def fork_points(db: Connection, conversation_id: int) -> list[int]:
     """Return the id of the message after which each fork begins, 0 for the start."""
     query = "SELECT coalesce(forked_at_message_id, 0) FROM conversations WHERE parent_id = ?"
@@ -235,13 +246,14 @@ def idle_with_unobserved(
 ) -> list[int]:
     """Return the ids of conversations with memory work left, but no request between two times.
 
-    They have more than `tokens` unobserved tokens, or pending observations.
+    They have more than `tokens` unobserved tokens, or pending observations. Those that
+    another machine writes are left to it.
     """
     return column(
         db,
-        """SELECT c.id FROM conversations AS c
+        f"""SELECT c.id FROM conversations AS c
            LEFT JOIN watermarks AS w ON w.conversation_id = c.id AND w.name = 'observed'
-           WHERE c.id IS NOT ?
+           WHERE c.id IS NOT ? AND c.id NOT IN {OWNED_ELSEWHERE_SQL}
              AND (c.last_request_at IS NULL OR c.last_request_at NOT BETWEEN ? AND ?)
              AND ((SELECT sum(token_count) FROM messages AS m WHERE m.conversation_id = c.id
                    AND m.archived = 0 AND m.id > coalesce(w.message_id, 0)) > ?

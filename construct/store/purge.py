@@ -78,6 +78,23 @@ def delete_conversation(db: Connection, conversation_id: int, now: str) -> None:
     db.execute("DELETE FROM conversations WHERE id = ?", (conversation_id,))
 
 
+def delete_others(db: Connection, uids: str) -> None:
+    """Delete what these uids (a JSON list) name among questions, values, files and cycles.
+
+    A cycle stays while anything that it made or superseded does.
+    """
+    for table in ("question_items", "questions", "attachments", "tracked_values"):
+        db.execute(f"DELETE FROM {table} WHERE uid IN {ID_LIST}", (uids,))
+    db.execute(
+        f"""DELETE FROM cycles WHERE uid IN {ID_LIST}
+            AND id NOT IN (SELECT cycle_id FROM observations)
+            AND id NOT IN (SELECT cycle_id FROM tracked_values)
+            AND id NOT IN (
+                SELECT superseded_by FROM observations WHERE superseded_by IS NOT NULL)""",
+        (uids,),
+    )
+
+
 def reactivate(db: Connection, ids: Iterable[int]) -> None:
     """Undo the superseding of observations."""
     db.execute(

@@ -59,5 +59,7 @@ def m018_sync(db: Database) -> None:
         CREATE TABLE sync_overruled (          -- succeeded where they ran, but count as reverted
             cycle_id INTEGER PRIMARY KEY REFERENCES cycles(id) ON DELETE CASCADE
         );
+        ALTER TABLE tombstones ADD COLUMN is_deleted INTEGER NOT NULL DEFAULT 0; -- 1: the row itself is gone
+        ALTER TABLE conversations ADD COLUMN forked_by_sync INTEGER NOT NULL DEFAULT 0; -- 1: not by the user
         """,
     )

@@ -5,7 +5,7 @@ from datetime import date, datetime, time, timedelta
 
 from construct.clock import Clock, from_text, gap_words
 from construct.store.records import DROPPED, REFUSED, Message
-from construct.text import shorten
+from construct.text import one_line, printable, shorten
 
 _CENTS_FROM = 0.1
 """Dollars. Smaller sums are shown with four digits after the point."""
@@ -88,6 +88,12 @@ def model_words(name: str) -> str:
     If the name is a path, as in llama.cpp, only its last part.
     """
     return shorten(name.rpartition("/")[2] if name.startswith("/") else name, 40)
+
+
+def forked_from_elsewhere(writer: str, before: int, now: int) -> str:
+    """Return the notice that a conversation goes on in a fork, as another machine writes it."""
+    name = shorten(one_line(printable(writer)), 40)
+    return f"“{name}” writes conversation {before}. Forked it into {now}, which goes on here."
 
 
 def day(moment: str, clock: Clock) -> date:

@@ -1,5 +1,8 @@
 """Several machines in step: what one says, learns, corrects and forgets, the others have too."""
 
+import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -7,8 +10,17 @@ import pytest
 from construct import age
 from construct.errors import ConstructError, UsageError
 from construct.memory import corrections, forgetting, undo
-from construct.operations.sync import OfflineError, rotate, status
+from construct.memory.cycles.situation import unobserved
+from construct.memory.shown.forks import inherited_window, replaceable
+from construct.operations.conversations import continue_here
+from construct.operations.sync import OfflineError, retire, rotate, status
+from construct.store.conversations import get_conversation
+from construct.store.database import open_database
+from construct.store.messages import messages_of
 from construct.store.sync import keys
+from construct.store.sync.machines import this_machine
+from construct.store.transfer.importing import import_file
+from construct.store.transfer.jsonl import export_jsonl
 from construct.vocabulary import ItemKind
 from tests.support.sync_world import SyncedLife, Walk, carry_all, settle
 
@@ -96,6 +108,108 @@ def test_an_edit_outweighs_an_earlier_reflection(tmp_path: Path) -> None:
     for machine in (a, b):
         assert machine.active() == ["User has friend Anna", "User has friend Rui"]
         assert machine.broken() == []
+
+
+def test_speaking_in_a_conversation_of_another_machine_forks_it(tmp_path: Path) -> None:
+    """The fork is shown what was said, may replace what was learned, and only it is observed."""
+    a, b = two(tmp_path)
+    here = a.talk("Home")
+    note = a.learn(here, "User lives in Lisbon")
+    a.exchange(here, "I have a cat")
+    settle([a, b])
+    (there,) = b.conversations()
+    assert unobserved(b.db, there, at_rest=True) == []
+    continued = continue_here(b.ctx, there)
+    assert (continued.writer, continued.conversation_id != there) == (a_name(a), True)
+    assert continue_here(b.ctx, continued.conversation_id).writer is None
+    fork = get_conversation(b.db, continued.conversation_id)
+    assert [m.content for m in inherited_window(b.db, fork)][2:] == ["I have a cat", "I see."]
+    notes = b.read_all()
+    assert replaceable(b.db, "user", fork.id, notes) == {o.id for o in notes}
+    b.learn(fork.id, "User lives in Porto")
+    settle([a, b])
+    assert sorted(a.active()) == ["User lives in Lisbon", "User lives in Porto"]
+    assert [m.content for m in messages_of(a.db, here)][-2:] == ["I have a cat", "I see."]
+    assert a.state(note) == "active"
+    assert a.broken() == b.broken() == []
+
+
+def test_what_both_went_on_with_before_becomes_a_fork(tmp_path: Path) -> None:
+    """The machine that published the conversation first keeps it; nothing is lost."""
+    a, b = SyncedLife(tmp_path, "a"), SyncedLife(tmp_path, "b", minutes=60)
+    here = a.talk("Home")
+    a.learn(here, "User lives in Porto")
+    path = tmp_path / "by-hand.jsonl"
+    with path.open("w") as file:
+        export_jsonl(a.db, file.write)
+    import_file(b.db, path, b.clock)
+    a.learn(here, "User has a cat")
+    b.learn(1, "User has a dog")
+    a.sync()
+    b.join(a)
+    settle([a, b])
+    assert a.memory() == b.memory()
+    assert a.active() == ["User has a cat", "User has a dog", "User lives in Porto"]
+    (fork,) = (i for i in a.conversations() if i != here)
+    assert [m.content for m in messages_of(a.db, fork)] == ["User has a dog", "I see."]
+    before_fork = get_conversation(a.db, fork).forked_at_message_id
+    assert before_fork == messages_of(a.db, here)[1].id
+    assert a.broken() == b.broken() == []
+
+
+def test_a_cloned_disk_takes_a_new_name(tmp_path: Path) -> None:
+    """What both copies said from then on is kept."""
+    a, b = two(tmp_path)
+    a.learn(a.talk(), "User lives in Porto")
+    settle([a, b])
+    clone = SyncedLife(tmp_path, "clone", minutes=60)
+    clone.db.close()
+    with closing(sqlite3.connect(clone.path)) as copy:
+        a.db.backup(copy)
+    clone.db = open_database(clone.path)
+    keys.write_keys(clone.path, keys.read_keys(a.path))
+    a.learn(a.talk(), "User has a cat")
+    clone.learn(clone.talk(), "User has a dog")
+    a.sync()
+    shutil.copytree(a.folder, clone.folder, dirs_exist_ok=True)
+    assert clone.sync().renamed
+    settle([a, b, clone])
+    assert a.active() == ["User has a cat", "User has a dog", "User lives in Porto"]
+    assert a.memory() == b.memory() == clone.memory()
+
+
+def test_a_machine_that_is_gone_is_taken_over(tmp_path: Path) -> None:
+    """Then its conversations go on without forks, and its files are gone."""
+    a, b = two(tmp_path)
+    c = SyncedLife(tmp_path, "c")
+    c.join(a)
+    here = b.talk("On b")
+    b.learn(here, "User lives in Porto")
+    settle([a, b, c])
+    directory = b.own.name
+    with pytest.raises(UsageError, match="2 machines have that name"):
+        retire(a.ctx, a.folder, a_name(b))
+    retire(a.ctx, a.folder, directory)
+    assert not (a.folder / directory).exists()
+    shutil.rmtree(c.folder / directory)
+    settle([a, c])
+    there = next(i for i in a.conversations() if get_conversation(a.db, i).title == "On b")
+    assert continue_here(a.ctx, there).conversation_id == there
+    a.learn(there, "User has a cat")
+    settle([a, c])
+    assert c.active() == ["User has a cat", "User lives in Porto"]
+    assert a.memory() == c.memory()
+    d = SyncedLife(tmp_path, "d")
+    carry_all([c, d])
+    d.join(a)
+    assert d.memory() == a.memory()
+
+
+def a_name(machine: SyncedLife) -> str:
+    """Return a machine's name."""
+    me = this_machine(machine.db)
+    assert me is not None
+    return me.name
 
 
 def test_what_is_forgotten_is_forgotten_everywhere(tmp_path: Path) -> None:

@@ -307,7 +307,10 @@ def furnish(db: sqlite3.Connection, machine: str = "a") -> World:
         _fill_what_is_new_in_13(w, facts[1], said[0], reflector, edit)
     for block, observation in enumerate((both, edited), 1):
         w.insert("shown", conversation_id=dentist, observation_id=observation, block=block)
-    db.execute("INSERT INTO tombstones VALUES (?, ?)", (f"{machine}-gone", w.tick()))
+    db.execute(
+        "INSERT INTO tombstones (message_uid, created_at) VALUES (?, ?)",
+        (f"{machine}-gone", w.tick()),
+    )
     w.insert("sessions", conversation_id=fork, owner='{"host": "changeling"}', heartbeat=1.0)
     db.execute("INSERT INTO token_factors VALUES ('m', 1.5, 3)")
     return w

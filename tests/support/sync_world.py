@@ -25,6 +25,7 @@ from construct.store.sync import keys
 from construct.store.sync.folder import read_lists, read_segment
 from construct.store.sync.machines import is_written_elsewhere, this_machine
 from construct.store.transfer.importing import import_file
+from construct.store.transfer.jsonl import export_jsonl
 from construct.vocabulary import ItemKind
 from tests.memory.builders import Life, stated
 
@@ -148,11 +149,30 @@ class Walk:
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
         self.machines = [SyncedLife(self.place, name, i) for i, name in enumerate("abc")]
+        if self.seed % 2:
+            self.go_on_apart()
         self.machines[0].sync()
         for machine in self.machines[1:]:
             machine.join(self.machines[0])
         self.old: list[tuple[str, str, bytes]] = []
         """Files that were once in a folder: machine's directory, name, content."""
+
+    def go_on_apart(self) -> None:
+        """Let all machines go on with the same conversations before they are in step."""
+        first, *others = self.machines
+        for _ in range(2):
+            here = first.talk()
+            for _ in range(3):
+                self.learn(first, here)
+        path = self.place / "export.jsonl"
+        with path.open("w") as file:
+            export_jsonl(first.db, file.write)
+        for machine in others:
+            import_file(machine.db, path, machine.clock)
+        for machine in self.machines:
+            for here in machine.conversations()[: self.random.randrange(3)]:
+                self.say(machine, here)
+                self.learn(machine, here)
 
     def word(self) -> str:
         """Return a new word that stands nowhere else."""
@@ -184,15 +204,16 @@ class Walk:
         known = machine.conversations()
         if not known or self.random.random() < 0.15:
             return machine.talk()
-        return machine.speakable(self.random.choice(known[-6:]))
+        recent = known[-6:] if self.random.random() < 0.7 else known
+        return machine.speakable(self.random.choice(recent))
 
-    def say(self, machine: SyncedLife) -> None:
+    def say(self, machine: SyncedLife, here: int | None = None) -> None:
         """Say something that is not observed."""
-        machine.exchange(self.here(machine), f"I met {self.word()} today")
+        machine.exchange(here or self.here(machine), f"I met {self.word()} today")
 
-    def learn(self, machine: SyncedLife) -> None:
+    def learn(self, machine: SyncedLife, here: int | None = None) -> None:
         """Say something, observe and commit it."""
-        here = self.here(machine)
+        here = here or self.here(machine)
         said = machine.exchange(here, text := f"My friend is called {self.word()}")
         machine.observe(here, (f"User's f{text[4:]}", [said]))
         machine.compact(here)

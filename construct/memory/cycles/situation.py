@@ -26,6 +26,7 @@ from construct.store.conversations import (
 from construct.store.driver import Connection
 from construct.store.messages import LAST, is_readable, live_messages, unobserved_and_window_tokens
 from construct.store.records import Message
+from construct.store.sync.machines import is_written_elsewhere
 from construct.store.usage import spent_on_memory, unpriced_tokens_of_memory
 from construct.vocabulary import CycleKind, CycleStatus, Role
 
@@ -38,6 +39,8 @@ def unobserved(
     Those that it must not read are among them (`is_readable`). User messages at the end
     that have no answer yet are left out unless `at_rest`.
     """
+    if is_written_elsewhere(db, conversation_id):
+        return []  # the machine that writes it observes it
     observed = get_watermarks(db, conversation_id).observed
     messages = live_messages(db, conversation_id, observed, until)
     while not at_rest and messages and messages[-1].role == Role.USER:
@@ -68,6 +71,8 @@ def read_window(
     watermarks = get_watermarks(db, conversation_id)
     unobserved_tokens, own_tokens = unobserved_and_window_tokens(db, conversation_id, watermarks)
     conversation = get_conversation(db, conversation_id)
+    if is_written_elsewhere(db, conversation_id):
+        unobserved_tokens = 0
     inherited_tokens = sum(m.token_count for m in inherited_window(db, conversation))
     last_request = conversation.last_request_at
     last = from_text(last_request) if last_request else None

@@ -7,7 +7,7 @@ from construct.memory.forgetting.carry_out import remove
 from construct.memory.forgetting.plan import plan_deletion, plan_following
 from construct.store import purge
 from construct.store.driver import Connection
-from construct.store.sql import ID_LIST, column
+from construct.store.sync.named import named_here
 
 
 def follow(db: Connection, uids: str, observation_ids: Collection[int], clock: Clock) -> None:
@@ -16,23 +16,12 @@ def follow(db: Connection, uids: str, observation_ids: Collection[int], clock: C
     Runs in the caller's transaction, which then finishes the erasure (`purge`).
     """
     now = to_text(clock.now())
-
-    def named(table: str) -> list[int]:
-        return column(db, f"SELECT id FROM {table} WHERE uid IN {ID_LIST}", (uids,))
-
-    for conversation_id in named("conversations"):
+    for conversation_id in named_here(db, uids).conversations:
         remove(db, plan_deletion(db, conversation_id), clock)
-    if observations := {*named("observations"), *observation_ids}:
+    named = named_here(db, uids)
+    if observations := named.observations | set(observation_ids):
         remove(db, plan_following(db, observations), clock)
-    purge.withhold(db, named("messages"), now, words=False)
-    for table in ("question_items", "questions", "attachments", "tracked_values"):
-        db.execute(f"DELETE FROM {table} WHERE uid IN {ID_LIST}", (uids,))
-    db.execute(
-        f"""DELETE FROM cycles WHERE uid IN {ID_LIST}
-            AND id NOT IN (SELECT cycle_id FROM observations)
-            AND id NOT IN (SELECT cycle_id FROM tracked_values)
-            AND id NOT IN (
-                SELECT superseded_by FROM observations WHERE superseded_by IS NOT NULL)""",
-        (uids,),
-    )
+    purge.withhold(db, named.deleted_messages, now, words=True)
+    purge.withhold(db, named.forgotten_messages, now, words=False)
+    purge.delete_others(db, uids)
     purge.begin_erasure(db)

@@ -15,6 +15,7 @@ from construct.store.conversations import (
     fork_points,
     get_conversation,
     get_watermarks,
+    is_fork_by_sync,
     note_request,
     set_fork,
 )
@@ -31,6 +32,7 @@ from construct.store.messages import (
 from construct.store.note_links import newest_message_under, resting_in
 from construct.store.records import Conversation, Descent, Message, Observation, Watermarks
 from construct.store.shown import copy_shown
+from construct.store.sync.machines import is_written_elsewhere
 
 _MESSAGES_READ = 50
 """Newest messages of each ancestor among which `step_back` looks for the user's last."""
@@ -195,8 +197,10 @@ def uncommitted_below(db: Connection, conversation_id: int) -> list[int]:
         return []
     ancestor_ids = []
     for ancestor_id, after, until in _inherited_stretches(db, conversation):
-        compacted = get_watermarks(db, ancestor_id).compacted
-        uncommitted = live_messages(db, ancestor_id, max(after, compacted), until)
+        marks = get_watermarks(db, ancestor_id)
+        if is_written_elsewhere(db, ancestor_id):
+            until = min(until, marks.observed)  # the machine that writes it observes the rest
+        uncommitted = live_messages(db, ancestor_id, max(after, marks.compacted), until)
         if any(map(is_shown, uncommitted)):
             ancestor_ids.append(ancestor_id)
     return ancestor_ids
@@ -227,11 +231,11 @@ def replaceable(
 ) -> frozenset[int]:
     """Return the ids of the notes that a conversation may replace.
 
-    With the scope `user`, all but those that come from the conversations it continues.
+    With the scope `user`, all but those that come from the conversations that the user forked.
     Otherwise its own, except those that a fork of it still needs.
     """
     if scope == "user":
-        ancestors = [member for member, _ in descent(db, conversation_id)][1:]
+        ancestors = _continued_by_user(db, conversation_id)
         ids = [o.id for o in notes if o.conversation_id not in ancestors]
         shared_ids = [o.id for o in notes if o.conversation_id is None]
         return frozenset(ids) - resting_in(db, shared_ids, ancestors)
@@ -239,6 +243,19 @@ def replaceable(
     last_fork_point = max(fork_points(db, conversation_id), default=0)
     newest = newest_message_under(db, [o.id for o in own])
     return frozenset(o.id for o in own if newest[o.id] > last_fork_point)
+
+
+def _continued_by_user(db: Connection, conversation_id: int) -> list[int]:
+    """Return the ids of the ancestors, up to where sync and not the user made the fork."""
+    ancestors: list[int] = []
+    previous = conversation_id
+    for member, _ in descent(db, conversation_id):
+        if member != conversation_id:
+            if is_fork_by_sync(db, previous):
+                break
+            ancestors.append(member)
+        previous = member
+    return ancestors
 
 
 def _window_start(db: Connection, conversation: Conversation) -> int:

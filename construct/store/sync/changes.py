@@ -59,8 +59,9 @@ def _note_deleted(db: Connection, stamp: Stamp) -> None:
             SELECT {kind.uid} FROM {kind.table} AS t WHERE {kind.uid} IS NOT NULL)"""
         if kind.is_keyed:
             db.execute(
-                f"""INSERT OR IGNORE INTO tombstones (message_uid, created_at)
-                    SELECT uid, ? FROM sync_rows WHERE {gone}""",
+                f"""INSERT INTO tombstones (message_uid, created_at, is_deleted)
+                    SELECT uid, ?, 1 FROM sync_rows WHERE {gone}
+                    ON CONFLICT DO UPDATE SET is_deleted = 1""",
                 (now,),
             )
         db.execute(f"DELETE FROM sync_rows WHERE {gone}")

@@ -126,8 +126,13 @@ class _TakeIn:
         fields = {f.key: f for f in kind.fields}
         now = {k: row.values[k] for k in later}
         columns = dict(self._columns(kind, now))
-        if columns and kind.type != "tombstone":
+        if columns:
             self._set(kind, uid, columns)
+        if "is_deleted" in columns:
+            self._taken.gone.append(uid)
+        if kind.type == "cycle" and "status" in columns:  # the user's word: no longer overruled
+            row_id = self._known("cycle")[uid]
+            self._db.execute("DELETE FROM sync_overruled WHERE cycle_id = ?", (row_id,))
         for key in now:
             self._remember(kind, fields[key], uid, now[key])
         stamps |= later
@@ -154,7 +159,7 @@ class _TakeIn:
         )
 
     def _key_values(self, kind: SyncKind, parts: list[str]) -> Iterator[Any]:
-        named = [f for f in kind.fields if f.is_needed or f.key == "flag"]
+        named = [f for f in kind.fields if f.column in _KEY_COLUMNS[kind.type]]
         for sync_field, part in zip(named, parts, strict=True):
             yield self._known(sync_field.ref).get(part) if sync_field.ref else part
 
@@ -179,6 +184,9 @@ class _TakeIn:
     ) -> bool:
         """Return whether something that a row needs is gone."""
         if any(columns.get(f.column) is None for f in kind.fields if f.is_needed):
+            return True
+        # What belongs to a conversation that is gone here comes when its machine has followed.
+        if row.values.get("conversation") and columns.get("conversation_id") is None:
             return True
         # A question's item is about the one or the other.
         about = ("observation", "message") if kind.type == "question_item" else ()

@@ -81,6 +81,7 @@ def _fork(db: Connection, conversation_id: int, writer_id: int, first: _Stray) -
             "uid": uid,
             "created_at": first.created_at,
             "parent_id": conversation_id,
+            "forked_by_sync": 1,
             "forked_at_message_id": last,
             "forked_window_message_id": min(window, last) if window and last else None,
         },
@@ -121,7 +122,9 @@ def _move(db: Connection, conversation_id: int, fork_id: int, tail: Sequence[_St
                  OR id IN (SELECT observation_id FROM observation_messages
                            WHERE direct AND message_id IN {moved}))""",
         f"""UPDATE cycles SET conversation_id = :fork,
-                first_message_id = iif(first_message_id IN {moved}, first_message_id, :first)
+                first_message_id = iif(
+                    first_message_id IN (SELECT id FROM messages WHERE conversation_id = :fork),
+                    first_message_id, :first)
             WHERE conversation_id = :home AND last_message_id IN {moved}""",
         f"""UPDATE conversations SET parent_id = :fork
             WHERE parent_id = :home AND forked_at_message_id IN {moved}""",

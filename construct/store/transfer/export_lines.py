@@ -6,7 +6,7 @@ from typing import Any
 
 from construct.store.attachments import digest
 from construct.store.driver import Connection, integrity_errors
-from construct.store.sql import insert, scalar
+from construct.store.sql import exists, insert, scalar
 from construct.store.transfer.checks import SqlValue, uid
 from construct.store.transfer.format import Field, Kind, parse
 from construct.store.transfer.refused import RefusedError
@@ -73,9 +73,9 @@ class ExportLines:
             is_edit = scalar(self._db, query, (row["cycle_id"],)) == CycleKind.EDIT
             row["relation"] = Replacement.EDIT if is_edit else Replacement.OUTDATED
         if name == "tombstone":  # a repeated line is accepted
-            query = f"INSERT OR IGNORE INTO {self._schema}.tombstones VALUES (?, ?)"
-            self._db.execute(query, tuple(row.values()))
-            return
+            known = f"{self._schema}.tombstones WHERE message_uid = ?"
+            if exists(self._db, known, (row["message_uid"],)):
+                return
         insert(self._db, f"{self._schema}.{kind.table}", row)
         if name == "observation":
             self._link_messages(values["id"], record)

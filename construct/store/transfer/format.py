@@ -119,6 +119,7 @@ KINDS: dict[str, Kind] = {
                 reference("parent", "conversation", later=True),
                 reference("forked_at", "message", "forked_at_message_id", later=True),
                 reference("forked_window", "message", "forked_window_message_id", later=True),
+                Field("forked_by_sync", flag, default=0),
                 optional_field("current_task"),
                 optional_field("suggested_response"),
                 optional_field("last_request_at", time),
@@ -363,7 +364,11 @@ KINDS: dict[str, Kind] = {
         Kind(
             "tombstone",
             "tombstones",
-            (Field("message", uid, "message_uid"), Field("created_at", time)),
+            (
+                Field("message", uid, "message_uid"),
+                Field("created_at", time),
+                Field("is_deleted", flag, default=0),
+            ),
             keyed=False,
             order="message_uid",
         ),

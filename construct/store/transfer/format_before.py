@@ -80,6 +80,8 @@ _KINDS_2: Mapping[str, Kind] = {
     ),
     "forget_request": _FORGET_REQUEST,
     "memory": _MEMORY,
+    "conversation": _without("conversation", {"forked_by_sync"}),
+    "tombstone": _without("tombstone", {"is_deleted"}),
     "relation": _relation(),
 }  # fmt: skip
 

@@ -185,7 +185,8 @@ def test_what_was_deleted_does_not_come_back(db: sqlite3.Connection, tmp_path: P
     """A message with a tombstone, of a conversation deleted since, is left out."""
     bring(db, tmp_path, message("secret") + message("tea"))
     db.execute(
-        "INSERT INTO tombstones SELECT uid, created_at FROM messages WHERE content = 'secret'"
+        "INSERT INTO tombstones (message_uid, created_at)"
+        " SELECT uid, created_at FROM messages WHERE content = 'secret'"
     )
     db.execute("DELETE FROM conversations")
     bring(db, tmp_path, message("secret") + message("tea"))

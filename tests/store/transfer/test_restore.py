@@ -314,7 +314,9 @@ def test_what_was_forgotten_is_not_learned_again(make: Make, tmp_path: Path) -> 
     wa.say(secret, "Hello again")
     assert violations(a) == []
     for uid in ("a-m-0003", "a-m-0004"):
-        b.execute("INSERT INTO tombstones VALUES (?, ?)", (uid, wa.tick()))
+        b.execute(
+            "INSERT INTO tombstones (message_uid, created_at) VALUES (?, ?)", (uid, wa.tick())
+        )
     report = bring(b, tmp_path, exported(a))
     assert report.left_out == (LeftOut(FORGOTTEN, 11),)
     facts = b.execute(
@@ -335,7 +337,10 @@ def test_tombstones_of_the_file_spare_what_it_still_has(make: Make, tmp_path: Pa
     """
     a, b = make("a"), make("b")
     furnish(a)
-    a.execute("INSERT INTO tombstones VALUES ('a-m-0005', ?)", (World(a).tick(),))
+    a.execute(
+        "INSERT INTO tombstones (message_uid, created_at) VALUES ('a-m-0005', ?)",
+        (World(a).tick(),),
+    )
     bring(b, tmp_path, exported(a))
     assert exported(b) == exported(a)
 
@@ -602,7 +607,9 @@ def test_a_conversation_that_an_earlier_version_deleted_stays_away(
     talk = wa.conversation("Affair with Bob")
     wa.say(talk, "It began in May", "I see")
     for (uid,) in a.execute("SELECT uid FROM messages").fetchall():
-        b.execute("INSERT INTO tombstones VALUES (?, ?)", (uid, wa.tick()))
+        b.execute(
+            "INSERT INTO tombstones (message_uid, created_at) VALUES (?, ?)", (uid, wa.tick())
+        )
     assert bring(b, tmp_path, exported(a)).left_out == (LeftOut(FORGOTTEN, 3),)
     assert b.execute("SELECT count(*) FROM conversations").fetchone() == (0,)
 
@@ -618,7 +625,7 @@ def test_cycles_of_a_deleted_conversation_do_not_come_with_its_new_messages(
     wa.observe(talk, said, "Began in May")
     a.execute("UPDATE cycles SET notes = ?", ('["left out “It began in May”"]',))
     for (uid,) in a.execute("SELECT uid FROM messages UNION SELECT uid FROM conversations"):
-        b.execute("INSERT INTO tombstones VALUES (?, ?)", (uid, START))
+        b.execute("INSERT INTO tombstones (message_uid, created_at) VALUES (?, ?)", (uid, START))
     wa.say(talk, "Ana eats no nuts", "Noted")
     wa.conversation("Fork", parent_id=talk, forked_at_message_id=said[-1])
     bring(b, tmp_path, exported(a))
@@ -641,7 +648,7 @@ def test_a_forgotten_name_does_not_come_with_another_note(make: Make, tmp_path: 
     for note in notes:
         wa.relate(ana, ana, note)
     (gone,) = a.execute("SELECT uid FROM observations WHERE id = ?", notes[:1]).fetchone()
-    b.execute("INSERT INTO tombstones VALUES (?, ?)", (gone, wa.tick()))
+    b.execute("INSERT INTO tombstones (message_uid, created_at) VALUES (?, ?)", (gone, wa.tick()))
     bring(b, tmp_path, exported(a))
     assert b.execute("SELECT name, aliases FROM entities").fetchall() == [("Ana", "[]")]
 
@@ -658,7 +665,7 @@ def test_what_was_forgotten_here_is_not_asked_about_again(make: Make, tmp_path: 
     w.ask_to_forget(cycle, message_id=said[0])
     w.say(talk, "Hello again")
     b.execute(
-        "INSERT INTO tombstones "
+        "INSERT INTO tombstones (message_uid, created_at) "
         "SELECT uid, ? FROM json_each(?), (SELECT value AS uid FROM json_each(?))",
         (w.tick(), "[1]", json.dumps(["a-m-0002", "a-m-0003"])),
     )
