@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
-from construct.clock import Clock, to_text
+from construct.clock import to_text
 from construct.llm.types import File, Model
 from construct.memory.config import MemoryConfig
 from construct.memory.cycles.commit import store_extraction
@@ -42,7 +42,7 @@ from construct.store.messages import is_readable, newest_messages
 from construct.store.note_links import last_said
 from construct.store.questions import messages_to_forget
 from construct.store.records import Message, Observation
-from construct.store.tracked import TrackedValue, tracked_values
+from construct.store.tracked import TrackedValue, tracked_names, tracked_values
 from construct.user_rules import read_rules
 from construct.vocabulary import (
     EXTRACTIVE,
@@ -126,6 +126,7 @@ class _Batch:
     current: Current
     known_values: list[TrackedValue]
     """The values of the last days."""
+    value_names: list[str]
     kept: list[KeptNote]
     doubtful: frozenset[int]
 
@@ -160,10 +161,19 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
             replaceable=replaceable(db, self.config.scope, self.home, known),
             said=last_said(db, [o.id for o in known], to_text(self.config.clock.now())),
             current=current_thread(db, self.home),
-            known_values=_known_values(db, batch, self.config.clock),
+            known_values=self._known_values(db, batch),
+            value_names=tracked_names(db),
             kept=_kept_by_model(db, batch),
             doubtful=flagged(db, Flag.DOUBTFUL),
         )
+
+    def _known_values(self, db: Connection, batch: Sequence[Message]) -> list[TrackedValue]:
+        """Return the newest stored values of the days before a batch, oldest first."""
+        first, last = (m.written(self.config.clock).date() for m in (batch[0], batch[-1]))
+        since = first - min(_VALUES_WITHIN, first - date.min)
+        scope = reach(db, self.config.scope, self.home)
+        found = tracked_values(db, since.isoformat(), last.isoformat(), scope)
+        return found[-_MAX_VALUES:]
 
     def _wanted(self, db: Connection, model: Model) -> KnownSearch:
         scope = reach(db, self.config.scope, self.home)
@@ -183,6 +193,7 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
             forbidden=rules.forbidden_in,
             tracked=rules.track,
             known_values=batch.known_values if rules.track else (),
+            value_names=batch.value_names,
             pictures=batch.read.pictures,
             current=batch.current,
             said=batch.said,
@@ -230,13 +241,6 @@ def _kept_by_model(db: Connection, batch: Sequence[Message]) -> list[KeptNote]:
     links = stored_observations.kept_by_model(db, [m.id for m in batch])
     notes = {o.id: o for o in stored_observations.observations(db, [i for i, _ in links])}
     return [KeptNote(notes[note_id], message_id) for note_id, message_id in links]
-
-
-def _known_values(db: Connection, batch: Sequence[Message], clock: Clock) -> list[TrackedValue]:
-    """Return the newest stored values of the days before a batch, oldest first."""
-    first, last = (m.written(clock).date() for m in (batch[0], batch[-1]))
-    since = first - min(_VALUES_WITHIN, first - date.min)
-    return tracked_values(db, since.isoformat(), last.isoformat())[-_MAX_VALUES:]
 
 
 def without_known(found: Extraction, known: Iterable[Observation]) -> Extraction:

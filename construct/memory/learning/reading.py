@@ -71,6 +71,8 @@ class Reading:
     """The names of the values that the user's rules follow."""
     known_values: Sequence[TrackedValue] = ()
     """Their stored values of the last days."""
+    value_names: Sequence[str] = ()
+    """All names that values are stored under."""
     replaceable: frozenset[int] = frozenset()
     """The known notes that this conversation's lines may replace."""
     doubtful: frozenset[int] = frozenset()

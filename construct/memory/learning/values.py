@@ -1,6 +1,6 @@
 """Work out what code can prove of the values in an observer's answer. No I/O."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from construct.language.numbers import unfound_numbers, values_in
@@ -45,7 +45,7 @@ def check_value(read: ReadValue, reading: Reading) -> CheckedValue | str:
 
     Only what the user says in their own words counts. Its day is never after the message.
     """
-    name = followed_name(read.name, reading.tracked, [v.name for v in reading.known_values])
+    name = followed_name(read.name, reading.tracked, reading.value_names)
     if name is None:
         return "no line of the user's rules follows this"
     messages = [reading.by_anchor[anchor] for anchor in read.anchors]
@@ -76,16 +76,21 @@ def without_replacing(value: ProposedValue) -> ProposedValue:
     return replace(value, replaces=())
 
 
-def followed_name(name: str, tracked: Iterable[str], stored: Iterable[str]) -> str | None:
+def followed_name(name: str, tracked: Sequence[str], stored: Iterable[str]) -> str | None:
     """Return the name that a value is stored under; None if no rule follows it.
 
     A rule such as "coffee spending in euros" is for values named "coffee spending" too. What
     is stored under a name for the same rule keeps that name.
     """
+    rule = _rule_of(name, tracked)
+    if rule is None:
+        return None
+    same = (known for known in stored if _rule_of(known, tracked) == rule)
+    return next(same, " ".join(name.split()))
+
+
+def _rule_of(name: str, tracked: Sequence[str]) -> str | None:
+    """Return the rule that has this name, else the first that begins with it."""
     wanted = folded(name)
-    for rule in tracked:
-        if not is_name_of(wanted, rule):
-            continue
-        same = (known for known in stored if is_name_of(folded(known), rule))
-        return next(same, " ".join(name.split()))
-    return None
+    begun = [rule for rule in tracked if is_name_of(wanted, rule)]
+    return next((rule for rule in begun if folded(rule) == wanted), next(iter(begun), None))

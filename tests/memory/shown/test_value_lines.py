@@ -84,6 +84,13 @@ def test_a_rule_names_what_it_follows(name: str, stored: list[str], known_as: st
     assert followed_name(name, ["weight", "coffee spending in euros"], stored) == known_as
 
 
+def test_a_rule_of_its_own_comes_before_one_that_begins_so() -> None:
+    """Coffee is not coffee beans."""
+    rules = ["coffee beans", "coffee"]
+    assert followed_name("coffee", rules, ["coffee beans"]) == "coffee"
+    assert followed_name("coffee beans", rules, ["coffee"]) == "coffee beans"
+
+
 def test_a_name_is_called_by_how_it_begins() -> None:
     """The rule's name finds what is stored under the shorter one."""
     assert is_called("coffee spending", "Coffee spending in euros")
