@@ -32,7 +32,6 @@ import argparse
 import json
 import random
 import re
-import sqlite3
 import statistics
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -51,6 +50,7 @@ from construct.memory.recall.meaning import Meaning, meaning_for
 from construct.memory.recall.search import search_memory
 from construct.store import search_index
 from construct.store.database import open_database
+from construct.store.driver import Connection
 from construct.store.search import Filters
 from construct.store.transfer.importing import import_file
 from construct.store.version import SCHEMA_VERSION
@@ -127,7 +127,7 @@ def judge_all(path: Path, folder: Path, meaning: Meaning | None) -> Iterator[Jud
                 yield judge(db, talk.name, question, meaning)
 
 
-def judge(db: sqlite3.Connection, talk: str, question: Question, meaning: Meaning | None) -> Judged:
+def judge(db: Connection, talk: str, question: Question, meaning: Meaning | None) -> Judged:
     """Put one question to Construct and to plain FTS5."""
     ours, own_time = timed(
         lambda: [
@@ -185,7 +185,7 @@ def _anchored(text: str | None) -> datetime | None:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def opened(talk: Talk, folder: Path, meaning: Meaning | None) -> sqlite3.Connection:
+def opened(talk: Talk, folder: Path, meaning: Meaning | None) -> Connection:
     """Open the database of a conversation in a folder; make it if it is not there."""
     fingerprint = sha256(f"{SCHEMA_VERSION}{talk.said}".encode()).hexdigest()[:16]
     file = folder / f"{fingerprint}.db"
@@ -204,7 +204,7 @@ def opened(talk: Talk, folder: Path, meaning: Meaning | None) -> sqlite3.Connect
     return db
 
 
-def questions(db: sqlite3.Connection, talk: Talk) -> Iterator[Question]:
+def questions(db: Connection, talk: Talk) -> Iterator[Question]:
     """Yield the questions of a conversation whose evidence exists."""
     rows = db.execute("SELECT id FROM messages ORDER BY id").fetchall()
     ids = {name: row[0] for (name, _), row in zip(talk.said, rows, strict=True)}
@@ -213,7 +213,7 @@ def questions(db: sqlite3.Connection, talk: Talk) -> Iterator[Question]:
             yield Question(kind, text, known)
 
 
-def _plain(db: sqlite3.Connection, text: str) -> list[int]:
+def _plain(db: Connection, text: str) -> list[int]:
     either = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", text))
     query = "SELECT rowid FROM temp.plain WHERE plain MATCH ? ORDER BY rank LIMIT ?"
     return [row[0] for row in db.execute(query, (either, FOUND))]

@@ -301,6 +301,8 @@ def _check_pages(db: Connection, path: Path) -> None:
         if not error_name(error).startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
             raise
         result = None
+    except UnicodeDecodeError:  # of what it found wrong, which is no text
+        result = None
     if result != ("ok",):
         raise faults.damaged_error(path, untouched=True)
     if isinstance(db, FileConnection) and db.identity is not None:

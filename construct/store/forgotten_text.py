@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from construct.store.driver import Connection
 from construct.store.messages import message_tokens
+from construct.store.passages import message_of
 from construct.store.sql import ID_LIST, column, json_ids, select
 
 
@@ -32,17 +33,18 @@ class CycleNotes(NamedTuple):
 
 def count_messages_with(db: Connection, phrases: Sequence[str], exclude: Iterable[int]) -> int:
     """Return how many messages contain any of these phrases, without those in `exclude`."""
-    return len(_ids_with(db, "messages_fts", phrases).difference(exclude))
+    ids = {message_of(row) for row in _rows_with(db, "messages_fts", phrases)}
+    return len(ids.difference(exclude))
 
 
 def observations_with(db: Connection, phrases: Sequence[str]) -> list[tuple[int, str]]:
     """Return (id, content) of the observations that contain any of these phrases."""
-    ids = _ids_with(db, "observations_fts", phrases)
+    ids = _rows_with(db, "observations_fts", phrases)
     query = f"SELECT id, content FROM observations WHERE id IN {ID_LIST}"
     return db.execute(query, (json_ids(ids),)).fetchall()
 
 
-def _ids_with(db: Connection, index: str, phrases: Sequence[str]) -> set[int]:
+def _rows_with(db: Connection, index: str, phrases: Sequence[str]) -> set[int]:
     """Return the ids of the rows of a search index that contain any of the phrases."""
     if not phrases:
         return set()

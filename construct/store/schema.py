@@ -15,6 +15,7 @@ from construct.store.schema_search import (
     m004_search,
     m006_vectors,
     m007_own_words,
+    m019_passages,
     script,
 )
 from construct.store.schema_sight import m017_sight
@@ -478,6 +479,7 @@ for _step in (
     m009_taken_in, m010_door_calls, m011_attachments, m012_calls_by_client,
     m013_one_kind_of_note,
     m014_reminders, m015_review, m016_outside, m017_sight, m018_sync,
+    m019_passages,
 ):  # fmt: skip
     migrations()(_step)
 

@@ -3,6 +3,7 @@
 from sqlite_utils import Database
 
 from construct.store.driver import complete_statement
+from construct.store.passages import MAX_PASSAGES, PART_BITS, passages_sql
 
 
 def script(db: Database, statements: str) -> None:
@@ -173,3 +174,63 @@ def m007_own_words(db: Database) -> None:
     if db.execute("SELECT 1 FROM messages LIMIT 1").fetchone():
         db.execute("INSERT INTO messages_fts(messages_fts) VALUES ('rebuild')")
         db.execute("INSERT OR REPLACE INTO meta VALUES ('pruning', 'rewrite')")
+
+
+_INDEXED_AT_ONCE = 2_000
+"""A file with at most this many messages is indexed within the migration."""
+
+
+def _passages_of(message: str, join: str = "", more: str = "") -> str:
+    """Return a query for the rows (id, text) of the index for messages, such as `new`."""
+    text = f"iif({message}.withheld, '', {message}.content || ifnull(char(10) || {message}.attached, ''))"
+    passage, exists = passages_sql(text)
+    return f"""SELECT {message}.id << {PART_BITS} | part AS id, {passage} AS text{more}
+        FROM passage_numbers {join} WHERE {exists}"""
+
+
+def m019_passages(db: Database) -> None:
+    """Index long messages by their passages, and find messages by their time.
+
+    In a large file that takes long, so its messages are indexed in batches, in the
+    background (search_index.py).
+    """
+    is_indexed = f"EXISTS (SELECT 1 FROM messages_fts_docsize WHERE id = old.id << {PART_BITS})"
+    forget = "INSERT INTO messages_fts(messages_fts, rowid, text) SELECT 'delete', * FROM"
+    add = "INSERT INTO messages_fts(rowid, text)"
+    script(
+        db,
+        f"""
+        DROP TRIGGER messages_fts_insert;
+        DROP TRIGGER messages_fts_delete;
+        DROP TRIGGER messages_fts_update;
+        DROP TABLE messages_fts;
+        DROP VIEW messages_search;
+        CREATE TABLE passage_numbers (part INTEGER PRIMARY KEY);
+        INSERT INTO passage_numbers
+            WITH RECURSIVE numbers(part) AS (
+                SELECT 0 UNION ALL SELECT part + 1 FROM numbers WHERE part < {MAX_PASSAGES})
+            SELECT part FROM numbers;
+        CREATE VIEW messages_search AS {_passages_of("m", "JOIN messages AS m", ", m.id AS message_id")};
+        CREATE VIRTUAL TABLE messages_fts USING fts5(
+            text, content='messages_search', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2');
+        CREATE TRIGGER messages_fts_insert AFTER INSERT ON messages BEGIN
+            {add} {_passages_of("new")};
+        END;
+        CREATE TRIGGER messages_fts_delete AFTER DELETE ON messages
+        WHEN {is_indexed} BEGIN
+            {forget} ({_passages_of("old")});
+        END;
+        CREATE TRIGGER messages_fts_update AFTER UPDATE OF content, withheld, attached ON messages
+        WHEN {is_indexed} BEGIN
+            {forget} ({_passages_of("old")});
+            {add} {_passages_of("new")};
+        END;
+        CREATE INDEX messages_by_time ON messages(created_at);
+        """,
+    )
+    last = db.execute("SELECT ifnull(max(id), 0) FROM messages").fetchone()[0]
+    if last <= _INDEXED_AT_ONCE:
+        db.execute("INSERT INTO messages_fts(rowid, text) SELECT id, text FROM messages_search")
+        db.execute("DELETE FROM meta WHERE name = 'unindexed'")
+    else:
+        db.execute("INSERT OR REPLACE INTO meta (name, value) VALUES ('unindexed', 1)")

@@ -16,6 +16,7 @@ from construct.clock import to_text
 from construct.store.dates import FIRST_DAY_SQL, LAST_DAY_SQL
 from construct.store.driver import Connection
 from construct.store.observations import in_descent
+from construct.store.passages import PART_BITS, row_of
 from construct.store.records import LEFT_OUT_SQL, REMOVED, TO_FORGET_SQL, Descent
 from construct.store.sql import ID_LIST, column, json_ids, scalar
 from construct.vocabulary import ItemKind
@@ -107,16 +108,18 @@ def _midnight(day: date, zone: tzinfo | None) -> str:
 def match(db: Connection, kind: str, expression: str, filters: Filters, limit: int) -> list[int]:
     """Return the ids that match an FTS5 expression, best first by bm25.
 
-    To save the join, messages are checked for being searchable only if a filter applies.
-    So the result may have messages whose `Entry.is_searchable` is false.
+    An id comes once for each passage that matches. To save the join, messages are
+    checked for being searchable only if a filter applies. So the result may have messages whose
+    `Entry.is_searchable` is false.
     """
     table = _TABLES[kind]
     where: list[str] = []
     values: list[object] = []
     if kind != ItemKind.MESSAGE or filters.restricts_messages():
         where, values = _conditions(kind, filters)
-    join = f"JOIN {table} AS m ON m.id = f.rowid {_JOINS[kind]}" if where else ""
-    query = f"""SELECT f.rowid FROM {table}_fts AS f {join} WHERE {table}_fts MATCH ?
+    entry = _ENTRY_OF_ROW[kind].format("f.rowid")
+    join = f"JOIN {table} AS m ON m.id = {entry} {_JOINS[kind]}" if where else ""
+    query = f"""SELECT {entry} FROM {table}_fts AS f {join} WHERE {table}_fts MATCH ?
                 {_and(where)} ORDER BY bm25({table}_fts), f.rowid LIMIT ?"""
     return column(db, query, (expression, *values, limit))
 
@@ -162,11 +165,28 @@ def highest_id(db: Connection, kind: str) -> int:
     return scalar(db, f"SELECT max(id) FROM {_TABLES[kind]}") or 0
 
 
+def count_rows(db: Connection, kind: str) -> int:
+    """Return how many rows a kind's full-text index has, without counting them.
+
+    FTS5 keeps the number as a varint, the first of the record with the averages that bm25
+    needs (https://www.sqlite.org/src/file/ext/fts5/fts5_index.c, FTS5_AVERAGES_ROWID).
+    """
+    record = scalar(db, f"SELECT block FROM {_TABLES[kind]}_fts_data WHERE id = 1") or b""
+    number = 0
+    for byte in record[:8]:
+        number = number << 7 | byte & 0x7F
+        if byte < 0x80:
+            break
+    return number
+
+
 def matches_from(db: Connection, kind: str, expression: str, first: int) -> list[int]:
     """Return the matching ids from `first` on; lower ones are not read."""
     table = _TABLES[kind]
-    query = f"SELECT rowid FROM {table}_fts WHERE {table}_fts MATCH ? AND rowid >= ? ORDER BY rowid"
-    return column(db, query, (expression, first))  # descending order is slower
+    first_row = row_of(first) if kind == ItemKind.MESSAGE else first
+    query = f"""SELECT DISTINCT {_ENTRY_OF_ROW[kind].format("rowid")} FROM {table}_fts
+                WHERE {table}_fts MATCH ? AND rowid >= ? ORDER BY rowid"""
+    return column(db, query, (expression, first_row))  # descending order is slower
 
 
 def newest_of_each(
@@ -177,10 +197,10 @@ def newest_of_each(
     A single statement looks them all up, since a statement costs more than a lookup.
     The time does not grow with the database.
     """
-    table = _TABLES[kind]
+    table, entry = _TABLES[kind], _ENTRY_OF_ROW[kind].format("rowid")
     rows = db.execute(
-        f"""SELECT (SELECT group_concat(rowid) FROM (
-              SELECT rowid FROM {table}_fts WHERE {table}_fts MATCH value
+        f"""SELECT (SELECT group_concat(entry) FROM (
+              SELECT DISTINCT {entry} AS entry FROM {table}_fts WHERE {table}_fts MATCH value
               ORDER BY rowid DESC LIMIT ?))
             FROM json_each(?) ORDER BY key""",
         (limit, json.dumps(expressions)),
@@ -251,7 +271,7 @@ def around(
 
 
 def frequencies(db: Connection, kind: str, stems: Sequence[str]) -> dict[str, int]:
-    """Return in how many rows of a kind each stem occurs."""
+    """Return in how many passages of a kind each stem occurs."""
     sql = f"SELECT doc FROM {_vocabulary(db, kind)} WHERE term = ?"
     return {stem: scalar(db, sql, (stem,)) or 0 for stem in stems}
 
@@ -279,9 +299,9 @@ def terms_beginning(db: Connection, letters: str, limit: int) -> set[str]:
 
 def rows_of_term(db: Connection, kind: str, term: str, limit: int) -> list[int]:
     """Return the ids of the oldest rows that contain an indexed term."""
-    sql = (
-        f"SELECT DISTINCT doc FROM (SELECT doc FROM {_instances(db, kind)} WHERE term = ? LIMIT ?)"
-    )
+    entry = _ENTRY_OF_ROW[kind].format("doc")
+    sql = f"""SELECT DISTINCT {entry} FROM (
+                  SELECT doc FROM {_instances(db, kind)} WHERE term = ? LIMIT ?)"""
     return column(db, sql, (term, limit))
 
 
@@ -311,9 +331,10 @@ def newest_excerpts(
     Each text is cut to `length` characters.
     """
     return db.execute(
-        """SELECT m.conversation_id, m.role, substr(m.content, 1, ?) FROM (
-               SELECT rowid AS id FROM messages_fts WHERE messages_fts MATCH ?
-               ORDER BY rowid DESC LIMIT ?) AS f JOIN messages AS m ON m.id = f.id""",
+        f"""SELECT m.conversation_id, m.role, substr(m.content, 1, ?) FROM (
+               SELECT DISTINCT rowid >> {PART_BITS} AS id FROM messages_fts
+               WHERE messages_fts MATCH ? ORDER BY rowid DESC LIMIT ?) AS f
+            JOIN messages AS m ON m.id = f.id""",
         (length, expression, limit),
     ).fetchall()
 
@@ -322,6 +343,8 @@ _TABLES: Mapping[str, str] = {
     ItemKind.MESSAGE: "messages",
     ItemKind.OBSERVATION: "observations",
 }
+_ENTRY_OF_ROW = {"message": f"({{}} >> {PART_BITS})", "observation": "{}"}
+"""The SQL for the id of an entry, from that of a row in its full-text index."""
 _JOINS = {"message": "", "observation": "JOIN cycles AS c ON c.id = m.cycle_id"}
 _DAYS = {
     "message": "date(m.created_at, m.utc_offset || ' minutes')",

@@ -1,10 +1,11 @@
-"""Maintenance of the full-text indexes: indexing imports, and merging segments.
+"""Maintenance of the full-text indexes: indexing what came all at once, and merging segments.
 
 Indexing takes two thirds of the time of an import, and would take six sevenths if each
 message were indexed as it is stored, since FTS5 then writes a segment for each. So an
 import first stores all messages in one transaction. A message is not indexed yet if it
 has no row in `messages_fts_docsize`. While there are such messages, the row `unindexed`
 of `meta` has the lowest id that may be one. If indexing is interrupted, it goes on later.
+A file of an earlier version is indexed anew in the same way.
 
 Each transaction that adds text leaves a segment in the index, and a search looks into
 every segment. SQLite merges them by itself only when there are one or two dozen. Here
@@ -18,6 +19,7 @@ from contextlib import contextmanager
 
 from construct.store.database import transaction
 from construct.store.driver import Connection
+from construct.store.passages import PART_BITS
 from construct.store.sql import ID_LIST, json_ids, scalar
 
 _BATCH_TOKENS = 250_000
@@ -29,7 +31,8 @@ _TRIGGER = "messages_fts_insert"
 _INDEXES = ("messages_fts", "observations_fts")
 _MERGED_PAGES = 32
 """About how many pages are written at once: the write lock is held for a few milliseconds."""
-_MISSING = "NOT EXISTS (SELECT 1 FROM messages_fts_docsize WHERE id = messages.id)"
+_MISSING = f"""NOT EXISTS (
+    SELECT 1 FROM messages_fts_docsize WHERE id = messages.id << {PART_BITS})"""
 
 
 @contextmanager
@@ -79,9 +82,10 @@ def count_missing(db: Connection) -> int:
     if first is None:
         return 0
     # Counts in an index, as the messages themselves may take up a gigabyte.
-    query = """SELECT (SELECT count(*) FROM messages INDEXED BY messages_by_conversation
-                       WHERE id >= :first)
-                    - (SELECT count(*) FROM messages_fts_docsize WHERE id >= :first)"""
+    query = f"""SELECT (SELECT count(*) FROM messages INDEXED BY messages_by_conversation
+                        WHERE id >= :first)
+                     - (SELECT count(*) FROM messages_fts_docsize
+                        WHERE id >= :first << {PART_BITS} AND NOT id & {(1 << PART_BITS) - 1})"""
     return scalar(db, query, {"first": first})
 
 
@@ -124,7 +128,7 @@ def _make_batch(db: Connection) -> int:
         batch.append(message_id)
         batch_tokens += tokens
     query = f"""INSERT INTO messages_fts (rowid, text)
-                SELECT id, text FROM messages_search WHERE id IN {ID_LIST}"""
+                SELECT id, text FROM messages_search WHERE message_id IN {ID_LIST}"""
     db.execute(query, (json_ids(batch),))
     if len(batch) == len(rows):
         db.execute("DELETE FROM meta WHERE name = 'unindexed'")

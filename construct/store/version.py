@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 APPLICATION_ID = 0x43_4E_53_54  # "CNST"
-SCHEMA_VERSION = 18
+SCHEMA_VERSION = 19
 """The number of migrations in schema.py (a test compares them)."""
 SIDE_FILES = ("-wal", "-shm", "-journal")
 """The suffixes of the files that SQLite keeps beside a database."""

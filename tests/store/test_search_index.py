@@ -3,13 +3,17 @@
 import random
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from construct.store import search_index
 from construct.store.database import open_database, transaction
 from construct.store.invariants import index_violations
+from construct.store.passages import MAX_PASSAGES, SIZE, passages, passages_sql
 from construct.store.search import frequencies, matches_from, newest_of_each
 from construct.store.search_index import merge_some
 
@@ -43,7 +47,7 @@ def holds(db: sqlite3.Connection, word: str) -> list[int]:
     return [
         row
         for (row,) in db.execute(
-            "SELECT rowid FROM messages_fts WHERE messages_fts MATCH ?", (word,)
+            "SELECT DISTINCT rowid >> 8 FROM messages_fts WHERE messages_fts MATCH ?", (word,)
         )
     ]
 
@@ -180,5 +184,36 @@ def test_the_index_of_observations_keeps_in_step(db: sqlite3.Connection) -> None
     db.execute("UPDATE observations SET content = 'elm' WHERE id = 2")
     db.execute("DELETE FROM observations WHERE id = 3")
     assert frequencies(db, "observation", ["oak", "elm"]) == {"oak": 2, "elm": 1}
+    with transaction(db):
+        assert index_violations(db) == []
+
+
+@given(
+    st.lists(
+        st.sampled_from(["oak", " ", ". ", "\n", "。", "é", "日", "x" * 700, "yew " * 200]),
+        max_size=12,
+    )
+)
+def test_passages_are_the_same_in_the_index_and_in_python(parts: list[str]) -> None:
+    """Nothing is lost, no passage is much longer than another, and the triggers agree."""
+    text = "".join(parts)
+    cut = passages(text)
+    assert "".join(cut) == text
+    assert all(len(passage) < 2 * SIZE for passage in cut)
+    with closing(sqlite3.connect(":memory:")) as db:
+        passage, exists = passages_sql("?1")
+        db.execute("CREATE TABLE passage_numbers (part INTEGER PRIMARY KEY)")
+        db.executemany("INSERT INTO passage_numbers VALUES (?)", [(i,) for i in range(99)])
+        query = f"SELECT {passage} FROM passage_numbers WHERE {exists} ORDER BY part"
+        assert [row for (row,) in db.execute(query, (text,))] == cut
+
+
+def test_a_book_has_as_many_passages_as_the_index_can_count(db: sqlite3.Connection) -> None:
+    """They are larger then, and its last word is found."""
+    say(db, "oak " * 90_000 + "yew")
+    (rows,) = db.execute("SELECT count(*) FROM messages_fts_docsize").fetchone()
+    assert rows <= MAX_PASSAGES
+    assert holds(db, "yew") == [1]
+    db.execute("DELETE FROM messages")
     with transaction(db):
         assert index_violations(db) == []

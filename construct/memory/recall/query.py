@@ -27,11 +27,12 @@ _WORD_BREAK = 40
 _PHRASE = re.compile(r'"([^"]*)"|“([^”]*)”|«([^»]*)»|„([^“”]*)[“”]')
 _WORD = re.compile(r"[^\W_]+")
 # In "Do you remember what I said", the "you" is not the subject, and in "Can you find me the
-# recipe" neither the "you" nor the "me" is.
+# recipe" neither the "you" nor the "me" is. "What would you suggest" asks for something new.
 _REQUEST = re.compile(
     r"(?:^|,)[^\w,]*(?:do you (?:still )?(?:please )?(?:remember|recall|know|think)|"
     r"(?:can|could|would|will) you(?: still)?(?: please)?(?: \w+ me)?|"
-    r"(?:please )?(?:tell|remind) me|you know)\b",
+    r"(?:please )?(?:tell|remind) me|you know)\b|"
+    r"\b(?:can|could|would|will|should|might) you\b",
     re.IGNORECASE,
 )
 # "did you" in "What did you say about my boat?"

@@ -1,13 +1,14 @@
 """Rank search candidates by their own text and the turns around them. No I/O.
 
 A candidate's score is a weighted sum of its features, such as how well its words match
-the query, who said it, when, and how similar it is in meaning. The weights were fitted
-as a softmax regression on five conversations of LoCoMo. The figures in
-benchmarks/README.md are for these same conversations, so they are slightly too good.
+the query, who said it, when, and how similar it is in meaning. A long message is judged by
+its best passage. The weights were chosen on halves of LoCoMo (friends who chat) and BEAM
+(talk with an assistant); benchmarks/README.md says what each feature is worth there.
 """
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
@@ -18,6 +19,7 @@ from construct.language.index_words import fold, index_words, stem, word_forms
 from construct.language.wordlists import TIME_WORDS
 from construct.memory.recall.query import Query, akin
 from construct.memory.recall.speakers import Speakers
+from construct.store.passages import passages
 from construct.store.search import KINDS, Entry
 
 # Words are scored by BM25F (Robertson and Zaragoza, 2009) over a turn and its neighbours.
@@ -26,7 +28,17 @@ SATURATION = 0.6
 LENGTH_DISCOUNT = 0.4
 """BM25's b: how strongly long turns are discounted."""
 AVERAGE_WORDS = 24.0
-"""Average number of words in a turn, for the length discount."""
+"""Number of words of a turn or passage that is neither discounted nor favoured."""
+FULL_CONTEXT_WORDS = 40
+"""The words of a turn with more words than this count proportionally less for its neighbours.
+
+Else every short question beside a long answer would seem to have the answer's words.
+"""
+LONG_WORDS = 60
+"""A message with more words than this is long.
+
+Signs that are rare in short ones, such as a name, are in nearly every long one.
+"""
 WEIGHTS_BEFORE = (0.4, 0.25)
 """Weights of words in the turn just before, and in the one before that."""
 WEIGHTS_AFTER = (0.2, 0.1)
@@ -75,6 +87,8 @@ class Features(NamedTuple):
     """Number of capitalised words that do not begin a sentence, up to three."""
     first_person: float = 0.0
     """Number of first-person words, up to three."""
+    length: float = 0.0
+    """Logarithm of how much longer than `LONG_WORDS` a message is."""
     is_remembered: float = 0.0
     """1 for an observation, 0 for a message."""
     meaning: float = 0.0
@@ -92,8 +106,9 @@ WEIGHTS = Features(
     opens_session=1.0,
     names=0.3,
     first_person=0.1,
+    length=-1.0,
     is_remembered=1.0,
-    meaning=5.0,
+    meaning=6.0,
 )
 
 
@@ -123,35 +138,73 @@ class Matcher:
         for word in words:
             self._by_stem.update((stem(form), (word, form)) for form in word_forms(word))
         self._pieces = pieces
-        self._counts: dict[tuple[str, int], dict[str, float]] = {}
+        self._counted: dict[tuple[str, int], CountedText] = {}
         """By key of an entry already counted."""
         beginnings = {re.escape(root[: max(1, min(3, len(root) - 1))]) for root in self._by_stem}
         # A cheap first filter: words with the first letters of a query word.
         any_beginning = "|".join(sorted(beginnings)) or "(?!)"
         self._likely = re.compile(rf"(?<![^\W_])(?:{any_beginning})[^\W_]*")
 
-    def counts(self, entry: Entry) -> dict[str, float]:
-        """Return length-normalised counts of the query's words in the entry. Cached."""
-        if entry.key not in self._counts:
-            self._counts[entry.key] = self.counts_in(entry.text)
-        return self._counts[entry.key]
+    def counted(self, entry: Entry) -> "CountedText":
+        """Return how often the query's words are in the entry. Cached."""
+        if entry.key not in self._counted:
+            self._counted[entry.key] = self._count(entry.text)
+        return self._counted[entry.key]
 
-    def counts_in(self, text: str) -> dict[str, float]:
+    def counts(self, entry: Entry) -> Mapping[str, float]:
+        """Return length-normalised counts of the query's words in the entry."""
+        return self.counted(entry).counts
+
+    def counts_in(self, text: str) -> Mapping[str, float]:
         """Return length-normalised counts of the query's words in a text."""
-        counts: dict[str, float] = {}
-        folded = fold(text)
-        for text_word in self._likely.findall(folded):
+        return self._count(text).counts
+
+    def _count(self, text: str) -> "CountedText":
+        parts = [(self._found(part), words_of(part)) for part in passages(text)]
+        if len(parts) == 1:
+            found, words = parts[0]
+            counts = _normalised(found, words)
+            return CountedText(counts, words, (counts,))
+        total: Counter[str] = Counter()
+        for found, _ in parts:
+            total.update(found)
+        words = sum(words for _, words in parts)
+        return CountedText(
+            _normalised(total, words), words, tuple(_normalised(*part) for part in parts)
+        )
+
+    def _found(self, text: str) -> Counter[str]:
+        """Return how often each of the query's words is in a text."""
+        found: Counter[str] = Counter()
+        for text_word in self._likely.findall(fold(text)):
             query_word, form = self._by_stem.get(stem(text_word), ("", ""))
             if query_word and akin(text_word, form):
-                counts[query_word] = counts.get(query_word, 0) + 1
+                found[query_word] += 1
         for piece in self._pieces:
             if count := text.count(piece):
-                counts[piece] = count
-        if counts:
-            words_in_text = 1 + folded.count(" ")
-            length = 1 - LENGTH_DISCOUNT + LENGTH_DISCOUNT * words_in_text / AVERAGE_WORDS
-            counts = {word: count / length for word, count in counts.items()}
-        return counts
+                found[piece] = count
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class CountedText:
+    """How often the words of a query are in a text, discounted for the text's length."""
+
+    counts: Mapping[str, float]
+    words: int
+    """About how many words the whole text has."""
+    passages: Sequence[Mapping[str, float]]
+    """The counts in each passage, discounted for its own length."""
+
+
+def words_of(text: str) -> int:
+    """Return about how many words a text has, also in a script without spaces."""
+    return max(1 + text.count(" ") + text.count("\n"), len(text) // 12)
+
+
+def _normalised(counts: Mapping[str, int], words: int) -> Mapping[str, float]:
+    length = 1 - LENGTH_DISCOUNT + LENGTH_DISCOUNT * words / AVERAGE_WORDS
+    return {word: count / length for word, count in counts.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +230,7 @@ def rank(
     judged = []
     for candidate, features in zip(candidates, _features(candidates, prepared), strict=True):
         if features is not None:
-            judged.append((candidate, _with_wording(features, candidate, prepared.query)))
+            judged.append((candidate, _with_wording(features, candidate, prepared)))
     return sorted(judged, key=_order)[:limit]
 
 
@@ -232,6 +285,7 @@ def _features(candidates: Sequence[Candidate], prepared: PreparedQuery) -> list[
                 speaker=prepared.speakers.sign(entry),
                 date_nearness=_date_nearness(entry, prepared.query),
                 opens_session=float(is_message and not candidate.before),
+                length=_length(entry, prepared),
                 is_remembered=float(not is_message),
                 meaning=trust * (similarity - lowest) / spread,
             )
@@ -271,18 +325,28 @@ _FIRST_PERSON = re.compile(r"\b(?:I|[Mm][ey]|[Ww]e|[Oo]ur)\b")
 _CAPITAL = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
 
 
-def _with_wording(features: Features, candidate: Candidate, query: Query) -> Features:
+def _with_wording(features: Features, candidate: Candidate, prepared: PreparedQuery) -> Features:
     """Add the features that depend on how the turn is worded."""
     text, is_message = candidate.entry.text, candidate.entry.kind == "message"
     # Observations have a day of their own.
-    answers_when = query.asks_when and (not is_message or not _TIME.isdisjoint(index_words(text)))
+    answers_when = prepared.query.asks_when and (
+        not is_message or not _TIME.isdisjoint(index_words(text))
+    )
+    weight = min(1.0, LONG_WORDS / prepared.matcher.counted(candidate.entry).words)
+    follows_question = any("?" in turn.text for turn in candidate.before[:1])
     return features._replace(
         answers_when=float(answers_when),
-        follows_question=float(any("?" in turn.text for turn in candidate.before[:1])),
+        follows_question=weight * follows_question,
         is_question=float(is_message and text.rstrip().endswith("?")),
-        names=float(min(3, len(_CAPITAL.findall(text)))),
-        first_person=float(min(3, len(_FIRST_PERSON.findall(text)))),
+        names=weight * min(3, len(_CAPITAL.findall(text))),
+        first_person=weight * min(3, len(_FIRST_PERSON.findall(text))),
     )
+
+
+def _length(entry: Entry, prepared: PreparedQuery) -> float:
+    if entry.kind != "message":
+        return 0.0
+    return max(0.0, math.log(prepared.matcher.counted(entry).words / LONG_WORDS))
 
 
 def _date_nearness(entry: Entry, query: Query) -> float:
@@ -295,20 +359,37 @@ def _date_nearness(entry: Entry, query: Query) -> float:
 
 
 def _bm25(candidate: Candidate, prepared: PreparedQuery) -> float:
-    """Return the candidate's BM25F score, counting the turns around it in part."""
-    weighted_turns = [
-        (1.0, candidate.entry),
+    """Return the BM25F score of the candidate's best passage, the turns around it in part."""
+    around: dict[str, float] = {}
+    for weight, turn in (
         *zip(WEIGHTS_BEFORE, candidate.before, strict=False),
         *zip(WEIGHTS_AFTER, candidate.after, strict=False),
-    ]
-    totals: dict[str, float] = {}
-    for weight, turn in weighted_turns:
-        for word, count in prepared.matcher.counts(turn).items():
-            totals[word] = totals.get(word, 0.0) + weight * count
-    return sum(
-        prepared.word_weights[word] * count * (SATURATION + 1) / (SATURATION + count)
-        for word, count in totals.items()
+    ):
+        counted = prepared.matcher.counted(turn)
+        weight *= min(1.0, FULL_CONTEXT_WORDS / counted.words)
+        for word, count in counted.counts.items():
+            around[word] = around.get(word, 0.0) + weight * count
+    return max(
+        _bm25_of(passage, around, prepared)
+        for passage in prepared.matcher.counted(candidate.entry).passages
     )
+
+
+def _bm25_of(
+    counts: Mapping[str, float], around: Mapping[str, float], prepared: PreparedQuery
+) -> float:
+    score = 0.0
+    for word in counts.keys() | around.keys():
+        count = counts.get(word, 0.0) + around.get(word, 0.0)
+        score += prepared.word_weights[word] * count * (SATURATION + 1) / (SATURATION + count)
+    return score
+
+
+def best_passage(entry: Entry, prepared: PreparedQuery) -> int:
+    """Return the number of the passage that has most of the query, the first of several."""
+    of_passages = prepared.matcher.counted(entry).passages
+    scores = [_bm25_of(counts, {}, prepared) for counts in of_passages]
+    return scores.index(max(scores))
 
 
 def in_context(entries: Sequence[Entry]) -> list[Candidate]:

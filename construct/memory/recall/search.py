@@ -175,7 +175,7 @@ def _find(
     matcher = Matcher(all_words, query.pieces)
     for piece in query.pieces:
         row_counts[piece] = sum(piece in matcher.counts(entry) for entry in typed)
-    total = sum(search.highest_id(db, kind) for kind in search.KINDS)
+    total = sum(search.count_rows(db, kind) for kind in search.KINDS)
     speakers = identify_speakers(names, [*typed, *respelt], query.role)
     word_weights = inverse_frequencies(row_counts, total)
     prepared = PreparedQuery(query, word_weights, matcher, speakers)

@@ -22,6 +22,7 @@ LEFT_OUT_TABLES = frozenset(
     {
         "sessions",
         "meta",
+        "passage_numbers",
         "token_factors",
         "briefings",
         "briefed",
