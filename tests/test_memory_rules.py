@@ -22,7 +22,7 @@ from construct.store.observations import kept_on_request
 from construct.text import one_line
 from construct.user_rules import EXAMPLE, Rules, RulesFile, parse_rules, read_rules
 from tests.memory.builders import Life
-from tests.memory.cycles.scripted import observes, writes
+from tests.memory.cycles.scripted import observes, observes_only, writes
 from tests.memory.graph.drawing import Graph, ScriptedModel, answer
 from tests.support.database import use_rules
 from tests.support.fake_api import FakeApi
@@ -441,6 +441,68 @@ def test_a_dry_run_in_other_words(program: Program, api: FakeApi) -> None:
     assert "Learned only" not in shown
     assert "User's boat is called Gaivota\n  +" in shown
     assert "1 as before, 1 changed, 0 gone, 0 new." in one_line(shown)
+
+
+def test_reading_again_takes_over_what_is_accepted(program: Program, api: FakeApi) -> None:
+    """As one edit that can be undone; what the user wrote or pinned stays.
+
+    A dry run stores nothing. Messages that no observer has read yet are left to it.
+    """
+    texts = ("boat is called Gaivota", "cooks", "swims", "has a cat", "paints")
+    first = observes(*(writes(f"User {text}", priority="medium") for text in texts))
+    api.enqueue("observer", first)
+    observes_only(api)
+    program.run("ask", "--no-wait", "My boat is called Gaivota. I cook, swim, paint, have a cat.")
+    program.run("compact")
+    by_text = {one["text"]: one["id"] for one in program.json("memory", "list")}
+    own = program.json("memory", "edit", str(by_text["User swims"]), "I swim every day")
+    program.json("memory", "pin", str(by_text["User has a cat"]))
+    program.run("ask", "--no-wait", "My salary is 4,000 euros.")
+    again = observes(
+        writes("User's boat is called Gaivota", priority="high"),
+        writes("User has a cat called Mina", priority="medium"),
+        writes("User paints", priority="medium"),
+        writes("User is a sailor", priority="medium"),
+    )
+    before = state(program.db)
+    api.observer = again
+    planned = program.json("observe", "--again", "--dry-run")
+    assert planned["messages"] == 2
+    assert state(program.db) == before
+    refused = program.run("observe", "--again")
+    assert (refused.returncode, "Pass --yes" in refused.stderr) == (2, True)
+    done = program.run("observe", "--again", "--since", "1d", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("Reads 2 messages again, about ")
+    assert "Taken over: 1 changed, 1 removed, 1 new." in one_line(done.stdout)
+    active = {one["text"]: one["id"] for one in program.json("memory", "list")}
+    assert set(active) == {
+        "User's boat is called Gaivota",
+        "User has a cat",
+        "User paints",
+        "User is a sailor",
+        own["text"],
+    }
+    why = program.json("memory", "why", str(active["User's boat is called Gaivota"]))
+    assert [m["id"] for m in why["messages"]] == [1]
+    assert program.run("doctor").returncode == 0
+    undone = program.json("undo")
+    assert undone["cycle"]["kind"] == "edit"
+    assert {one["text"] for one in program.json("memory", "list")} == {
+        *(f"User {text}" for text in texts if text != "swims"),
+        own["text"],
+    }
+
+
+def test_reading_again_without_answers_takes_nothing_over(program: Program, api: FakeApi) -> None:
+    """Notes made by fixed rules are no better than what a model learned."""
+    program.run("ask", "--no-wait", "My boat is called Gaivota.")
+    program.run("compact")
+    before = program.json("memory", "list")
+    api.fail("observer", http(401), times=None)
+    failed = program.run("observe", "--again", "--yes")
+    assert (failed.returncode, "gave no complete answer" in failed.stderr) == (1, True)
+    assert program.json("memory", "list") == before
 
 
 @pytest.mark.parametrize("scope", ["user", "conversation"])

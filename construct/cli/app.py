@@ -302,7 +302,7 @@ def observe(
             "--since",
             metavar="DATE",
             help="Only conversations with messages since DATE, such as 2025-03-01 or 90d. "
-            "With --dry-run: all messages since DATE.",
+            "With --dry-run or --again: all messages since DATE.",
         ),
     ] = None,
     budget: Annotated[
@@ -322,6 +322,13 @@ def observe(
             help="Compare what would be learned now with what was; store nothing.",
         ),
     ] = False,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again",
+            help="Read talk again that was observed already, and take over what you accept.",
+        ),
+    ] = False,
     last: Annotated[
         int | None,
         typer.Option(
@@ -329,7 +336,8 @@ def observe(
             metavar="N",
             min=1,
             callback=in_range,
-            help="With --dry-run: the last N messages; 40 without --last or --since.",
+            help="With --dry-run or --again: the last N messages. Without --last or --since, "
+            "--dry-run alone reads 40, and --again all.",
         ),
     ] = None,
     yes: Yes = False,
@@ -342,16 +350,25 @@ def observe(
 
     With --dry-run it reads the last messages of all conversations again, with your
     current memory rules. It says what that may cost, and does not ask.
+
+    With --again it reads what was observed already, with today's model, prompts and
+    rules. It says what that may cost and asks, shows the difference, and takes over what
+    you accept. What you wrote or pinned stays; `construct undo` takes all of it back.
     """
+    if budget is not None and (dry_run or again):
+        raise UsageError(f"--budget cannot be used with {'--again' if again else '--dry-run'}.")
+    if again:
+        from construct.cli.memory_work import observe_again
+
+        observe_again(environment(context), last, since, dry=dry_run, yes=yes, as_json=as_json)
+        return
     if dry_run:
-        if budget is not None:
-            raise UsageError("--budget cannot be used with --dry-run.")
         from construct.cli.memory_work import dry_run as trial
 
         trial(environment(context), last, since, as_json=as_json)
         return
     if last is not None:
-        raise UsageError("--last needs --dry-run.")
+        raise UsageError("--last needs --dry-run or --again.")
     from construct.cli.memory_work import observe as body
 
     body(environment(context), since, budget, yes=yes, as_json=as_json)

@@ -4,9 +4,10 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import TypeVar
+from dataclasses import asdict
+from typing import TYPE_CHECKING, TypeVar
 
 from construct.cli.environment import Environment
 from construct.cli.progress import interruptible, progress_bar, waiting
@@ -20,6 +21,11 @@ from construct.operations.learning import CompactResult
 from construct.operations.status import Status
 from construct.program import in_shell
 from construct.talk.companion import Companion
+from construct.views.words import counted
+
+if TYPE_CHECKING:
+    from construct.operations.dry_run import DryRun, DryRunPlan
+    from construct.operations.read_again import Difference
 
 T = TypeVar("T")
 
@@ -145,8 +151,66 @@ def dry_run(env: Environment, last: int | None, since: str | None, *, as_json: b
 
     models = choose_models(env.settings)
     with env.reading() as ctx:
-        plan = dry_runs.plan_dry_run(ctx.with_models(models), models.worker, last, since)
+        messages = dry_runs.messages_to_read(ctx, last, since)
+        plan = dry_runs.plan_reading(ctx.with_models(models), models.worker, messages)
     complain(dry_run_plan_view(plan))
+    done = _read_again(models, plan)
+    print_json(dry_run_json(plan, done)) if as_json else show(dry_run_view(done))
+
+
+def observe_again(
+    env: Environment, last: int | None, since: str | None, *, dry: bool, yes: bool, as_json: bool
+) -> None:
+    """Read talk again, show the difference, and take over what the user accepts."""
+    from construct.operations import read_again
+    from construct.views.dry_run import dry_run_json, dry_run_plan_view, dry_run_view, taken_view
+
+    if not dry:
+        env.settings.require_learning()
+    models = choose_models(env.settings)
+    with env.reading() as ctx:
+        plan = read_again.plan_again(ctx.with_models(models), models.worker, last, since)
+    complain(dry_run_plan_view(plan))
+    if not (dry or yes or confirmed("Read it again now?")):
+        complain("Nothing was read.")
+        return
+    done = _read_again(models, plan)
+    if dry:
+        print_json(dry_run_json(plan, done)) if as_json else show(dry_run_view(done))
+        return
+    offered = read_again.differences(done)
+    if not as_json:
+        show(dry_run_view(done, "Nothing is stored yet."))
+    accepted = offered if yes else _accepted(offered)
+    with env.context() as ctx:
+        taken = read_again.take_over(ctx, plan, done, accepted)
+    if as_json:
+        print_json(dry_run_json(plan, done) | {"taken": asdict(taken)})
+    else:
+        show(taken_view(taken))
+
+
+def _accepted(offered: Sequence["Difference"]) -> Sequence["Difference"]:
+    """Ask what to take over: everything, or one difference after the other."""
+    from construct.views.dry_run import difference_view
+
+    if not offered:
+        return ()
+    if confirmed(f"Take over all of it ({counted(len(offered), 'difference')})?"):
+        return offered
+    if len(offered) == 1 or not confirmed("Decide one by one?"):
+        return ()
+    accepted = []
+    for difference in offered:
+        show(difference_view(difference))
+        if confirmed("Take this over?"):
+            accepted.append(difference)
+    return accepted
+
+
+def _read_again(models: Models, plan: "DryRunPlan") -> "DryRun":
+    """Read the messages of a plan, and close the models."""
+    from construct.operations import dry_run as dry_runs
 
     async def work() -> dry_runs.DryRun:
         try:
@@ -155,8 +219,7 @@ def dry_run(env: Environment, last: int | None, since: str | None, *, as_json: b
         finally:
             await models.close()
 
-    done = asyncio.run(work())
-    print_json(dry_run_json(plan, done)) if as_json else show(dry_run_view(done))
+    return asyncio.run(work())
 
 
 def undo(env: Environment, *, yes: bool, as_json: bool) -> None:

@@ -218,6 +218,9 @@ def _taken_back(cycle: Cycle) -> str:
 def _cycle_name(cycle: Cycle) -> str:
     """Return who ran a cycle, such as "the observer (claude-haiku-5)"."""
     worker = _WORKERS[CycleKind(cycle.kind)]
+    if cycle.kind == CycleKind.EDIT and cycle.model:
+        by = "without a model" if cycle.model == EXTRACTIVE else cycle.model
+        return f"reading it again ({by})"
     if cycle.kind == CycleKind.EDIT or not cycle.model:
         return worker
     model = "without a model" if cycle.model == EXTRACTIVE else cycle.model

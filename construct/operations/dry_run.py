@@ -1,7 +1,7 @@
-"""`observe --dry-run`: compare what an observer would learn now with what one learned before.
+"""Read messages again, and compare what an observer learns now with what one learned before.
 
-The last messages are read again with the current rules. Nothing is stored, not even the
-cost.
+`observe --dry-run` does no more: nothing is stored, not even the cost. `observe --again`
+(read_again.py) takes over what the user accepts.
 """
 
 import asyncio
@@ -33,6 +33,7 @@ from construct.store.backlog import Backlog
 from construct.store.messages import is_readable, latest_messages, messages_since, newest_messages
 from construct.store.note_history import without_reverted
 from construct.store.records import Message, Observation
+from construct.store.usage import Call
 from construct.user_rules import Rules, read_rules
 from construct.vocabulary import CycleKind, Origin, Scope
 
@@ -98,25 +99,33 @@ class DryRun:
     """How many messages were read."""
     cost_usd: float | None
     """None if the model's prices are unknown."""
+    calls: Sequence[Call] = ()
+    """The calls of the worker model."""
+    is_by_rule: bool = False
+    """Whether fixed rules read some of it, because the worker model failed."""
 
 
-def plan_dry_run(
-    ctx: Context, model: Model | None, last: int | None, since: str | None
-) -> DryRunPlan:
-    """Plan to read the last messages again, or those since a moment such as "yesterday".
+def messages_to_read(ctx: Context, last: int | None, since: str | None) -> list[Message]:
+    """Return the last messages, or those since a moment such as "yesterday".
 
-    Raises UsageError, and ConstructError if the daily limit for memory work is reached.
+    Raises UsageError.
     """
     if last is not None and since is not None:
         raise UsageError("Pass --last or --since, not both.")
+    if since is None:
+        return latest_messages(ctx.db, last or USUAL_LAST)
+    return messages_since(ctx.db, to_text(parse_moment(since, ctx.clock)))
+
+
+def plan_reading(ctx: Context, model: Model | None, messages: Sequence[Message]) -> DryRunPlan:
+    """Plan to read messages again, which are grouped by conversation.
+
+    Raises ConstructError if the daily limit for memory work is reached.
+    """
     if model is not None and (limit := reached_limit(ctx.db, ctx.memory, model.name)):
         raise ConstructError(
             f"The daily limit for memory work is reached.\nRaise {limit} to go on today."
         )
-    if since is None:
-        messages = latest_messages(ctx.db, last or USUAL_LAST)
-    else:
-        messages = messages_since(ctx.db, to_text(parse_moment(since, ctx.clock)))
     readable = [message for message in messages if is_readable(message)]
     direct = [o.id for o in note_links.observations_from(ctx.db, [m.id for m in readable])]
     derived = note_links.with_dependents(ctx.db, direct)
@@ -182,7 +191,8 @@ async def dry_run(plan: DryRunPlan) -> DryRun:
         extraction = await observe(plan.model, reading, account)
         found.append(extraction)
         found_in[conversation_id].append(extraction)
-    return await asyncio.to_thread(_compared, plan, joined(found).observations, account)
+    done = await asyncio.to_thread(_compared, plan, joined(found).observations, account)
+    return replace(done, is_by_rule=plan.model is not None and any(e.by_rule for e in found))
 
 
 def _compared(plan: DryRunPlan, notes: Sequence[ProposedObservation], account: Account) -> DryRun:
@@ -208,6 +218,7 @@ def _compared(plan: DryRunPlan, notes: Sequence[ProposedObservation], account: A
         problems=account.problems,
         messages=len(plan.messages),
         cost_usd=None if None in costs else sum(cost or 0.0 for cost in costs),
+        calls=account.calls,
     )
 
 

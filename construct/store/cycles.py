@@ -206,11 +206,16 @@ def finish_cycle(
 
 
 def insert_edit(
-    db: Connection, conversation_id: int | None, now: str, notes: str | None = None
+    db: Connection,
+    conversation_id: int | None,
+    now: str,
+    notes: str | None = None,
+    model: str | None = None,
 ) -> int:
     """Store an edit by the user as a finished cycle and return its id.
 
-    If the edit settles an agenda item, `notes` comes from `settled_notes`.
+    If the edit settles an agenda item, `notes` comes from `settled_notes`. `model`: the one
+    that read again what the user took over.
     """
     row = {
         "uid": new_uid(),
@@ -218,8 +223,14 @@ def insert_edit(
         "kind": CycleKind.EDIT,
         "status": CycleStatus.SUCCEEDED,
         "notes": notes,
+        "model": model,
     }
     return insert(db, "cycles", row | {"started_at": now, "finished_at": now})
+
+
+def delete_edit(db: Connection, cycle_id: int) -> None:
+    """Delete an edit that turned out to change nothing."""
+    db.execute("DELETE FROM cycles WHERE id = ? AND kind = 'edit'", (cycle_id,))
 
 
 def settled_notes(how: Settled) -> str:

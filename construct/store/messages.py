@@ -128,6 +128,16 @@ def messages_since(db: Connection, moment: str) -> list[Message]:
     return select(db, Message, source, (moment,))
 
 
+def observed_messages(db: Connection) -> list[Message]:
+    """Return all messages that an observer has read, grouped by conversation."""
+    source = """messages AS m WHERE EXISTS (
+        SELECT 1 FROM cycles AS c WHERE c.conversation_id = m.conversation_id
+        AND c.kind = 'observer' AND c.status = 'succeeded'
+        AND m.id BETWEEN c.first_message_id AND c.last_message_id)
+        ORDER BY conversation_id, id"""
+    return select(db, Message, source, (), "m")
+
+
 def live_messages(
     db: Connection, conversation_id: int, after: int, until: int = LAST
 ) -> list[Message]:

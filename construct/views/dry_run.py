@@ -10,6 +10,8 @@ from rich.text import Text
 from construct.memory.learning.proposals import ProposedObservation
 from construct.memory.shown.lines import readable_line
 from construct.operations.dry_run import DryRun, DryRunPlan
+from construct.operations.read_again import Difference, Taken
+from construct.program import in_shell
 from construct.store.records import Observation
 from construct.text import one_line
 from construct.views.shapes import draft_json, note_json
@@ -40,8 +42,10 @@ def dry_run_plan_view(plan: DryRunPlan) -> str:
     return f"Reads {messages} again, about {size}, with {plan.model.name}, in about {calls}{cost}."
 
 
-def dry_run_view(done: DryRun) -> RenderableType:
+def dry_run_view(done: DryRun, outcome: str = "Nothing was stored.") -> RenderableType:
     """Return the notes learned both times (=), only before (-) and only now (+).
+
+    `outcome` says what has been stored.
 
     A changed note is shown as it was (-) and as it is now (+), one that the user's rules
     kept out with an x. The differences come last, so that they are on the screen after a
@@ -65,7 +69,7 @@ def dry_run_view(done: DryRun) -> RenderableType:
     ]
     if done.problems:
         parts.append(_problems(done))
-    return spaced([*parts, Text(_summary(done), style="dim")])
+    return spaced([*parts, Text(_summary(done, outcome), style="dim")])
 
 
 def dry_run_json(plan: DryRunPlan, done: DryRun) -> dict[str, Any]:
@@ -87,6 +91,32 @@ def dry_run_json(plan: DryRunPlan, done: DryRun) -> dict[str, Any]:
     }
 
 
+def difference_view(difference: Difference) -> RenderableType:
+    """Return one difference that can be taken over, as it was (-) and as it is now (+)."""
+    rows = []
+    if difference.before is not None:
+        rows.append(_Row("-", "error", difference.before))
+    if difference.now is not None:
+        rows.append(_Row("+", "success", difference.now))
+    return _table(rows)
+
+
+def taken_view(taken: Taken) -> str:
+    """Return what was taken over, and how to take it back."""
+    if not taken.total:
+        return "Nothing was taken over."
+    counts = [
+        f"{number:,} {what}"
+        for number, what in (
+            (taken.changed, "changed"),
+            (taken.removed, "removed"),
+            (taken.added, "new"),
+        )
+        if number
+    ]
+    return f"Taken over: {', '.join(counts)}. {in_shell('undo')} takes it back."
+
+
 def _problems(done: DryRun) -> RenderableType:
     """Return what went wrong, each problem once.
 
@@ -103,7 +133,7 @@ def _problems(done: DryRun) -> RenderableType:
     )
 
 
-def _summary(done: DryRun) -> str:
+def _summary(done: DryRun, outcome: str) -> str:
     counts = [
         f"{len(done.same):,} as before",
         f"{len(done.changed):,} changed",
@@ -115,7 +145,7 @@ def _summary(done: DryRun) -> str:
     cost = "The cost is unknown"
     if done.cost_usd is not None:
         cost = f"It cost {money(done.cost_usd)}"
-    return f"{', '.join(counts)}. Nothing was stored. {cost}."
+    return f"{', '.join(counts)}. {outcome} {cost}."
 
 
 def _table(rows: Iterable[_Row]) -> Table:

@@ -169,7 +169,7 @@ def test_it_asks_first(past: Program, api: FakeApi) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--last", "3"], "--last needs --dry-run."),
+        (["--last", "3"], "--last needs --dry-run or --again."),
         (["--dry-run", "--budget", "0"], "--budget cannot be used with --dry-run."),
     ],
 )
