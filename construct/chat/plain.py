@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from construct.chat.output import Output
 from construct.clock import Clock
-from construct.talk.events import Delta, Event, TurnResult
-from construct.text import PrintableStream, printable
+from construct.talk.events import Delta, Event, ToolAnswered, TurnResult
+from construct.text import PrintableStream, one_line, printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -27,6 +27,9 @@ class PlainReply:
         """Print what has arrived."""
         if isinstance(event, Delta):
             self._write(self._stream.feed(event.text))
+        elif isinstance(event, ToolAnswered) and event.is_failure:
+            sys.stdout.flush()
+            print(f"{event.name}: {one_line(event.line)}", file=sys.stderr, flush=True)
 
     def end(self, result: TurnResult | None) -> None:
         """Print the rest and end the line."""

@@ -210,7 +210,7 @@ class ScreenReply:
                 live.wait(f"{why}, trying again")
             case ToolCalled(_, summary):
                 self._print_tool_line(f"· {one_line(summary)}")
-            case ToolAnswered(line):
+            case ToolAnswered(_, line):
                 self._print_tool_line(f"  {one_line(line)}")
 
     def _print_tool_line(self, text: str) -> None:

@@ -11,7 +11,7 @@ from construct.memory.shown.tool_rounds import stored_rounds
 from construct.memory.tools import MEMORY_TOOLS
 from construct.store.records import Message
 from construct.text import shorten
-from construct.tools.connection import list_tools
+from construct.tools.connection import ServerFailedError, list_tools
 from construct.tools.mcp_json import Server, read_mcp_json
 from construct.tools.permissions import (
     Known,
@@ -91,7 +91,12 @@ async def allow_server(config_dir: Path, name: str, *, harmless: bool) -> Server
     """
     require_mcp()
     server = read_mcp_json(config_dir).servers[name]
-    listed = await list_tools(server)
+    try:
+        listed = await list_tools(server)
+    except ServerFailedError as error:
+        if not server.command:
+            raise
+        raise ServerFailedError(f"{error}\nStart it by hand to see why: {server.shown}") from None
     known = dict(read_known(config_dir))
     before = known.get(name)
     if before is None or before.digest != server.digest:
@@ -158,7 +163,9 @@ def _answer(config_dir: Path, name: str, permission: Permission, *, harmless: bo
             answered = with_answer(known[server_name], meant, permission, harmless=harmless)
             known[server_name] = answered
             write_known(config_dir, known)
-            return _status(server, known)
+            status = _status(server, known)
+            tools = tuple(tool for tool in status.tools if tool.name == name)
+            return replace(status, tools=tools)
     raise NotFoundError(
         f"There is no server and no tool {shorten(name, 60)}.\n"
         "A server's tools are known once the server is allowed."

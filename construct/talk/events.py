@@ -51,10 +51,12 @@ class ToolCalled:
 
 @dataclass(frozen=True, slots=True)
 class ToolAnswered:
-    """A tool from outside has been called, or was refused; `line` is one line for the screen."""
+    """A tool from outside has been called, or could not be; `line` is one line for the screen."""
 
+    name: str
     line: str
-    is_failure: bool
+    is_failure: bool = False
+    """Whether it was refused, or its server failed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -235,7 +235,7 @@ class Responder:
                 results.append(await replace(tools, keep_items=keep_items).use(call))
             else:
                 used = await companion.tools.use(call, around)
-                listen(ToolAnswered(used.line, is_failure=used.result.is_error))
+                listen(ToolAnswered(call.name, used.line, is_failure=not used.is_from_outside))
                 results.append(used.result)
                 has_outside_result |= used.is_from_outside
         reply.add_round(part, results)
@@ -317,5 +317,5 @@ class _Searches:
                 listen(ToolCalled("web_search", shorten(f"web_search: {query}", _LINE_WIDTH)))
             elif pages := found_on_the_web(block):
                 titles = ", ".join(str(page.get("title", "")) for page in pages)
-                listen(ToolAnswered(shorten(f"found: {titles}", _LINE_WIDTH), is_failure=False))
+                listen(ToolAnswered("web_search", shorten(f"found: {titles}", _LINE_WIDTH)))
         self._done = len(blocks)

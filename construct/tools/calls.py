@@ -59,6 +59,8 @@ class ToolCalls:
         lines = list(configured.problems)
         if not configured.servers:
             return lines
+        if find_spec("mcp") is None:
+            return [*lines, f"{MCP_JSON} names servers, but tools need the extra `mcp`."]
         try:
             known = read_known(self._config_dir)
         except ConstructError as error:
@@ -196,7 +198,7 @@ class ToolCalls:
         if answer in {Answer.ALWAYS, Answer.NEVER}:
             self._remember(offered, Permission(answer))
         if answer not in {Answer.ONCE, Answer.ALWAYS}:
-            raise ConstructError("The person declined this call.")
+            raise ConstructError("The user declined this call.")
 
     def _remember(self, offered: OfferedTool, permission: Permission) -> None:
         known = dict(read_known(self._config_dir))

@@ -53,15 +53,16 @@ def decide(case: Situation) -> Decision:
     if case.is_private and not case.is_allowed_in_private:
         return _refused("Tools are off in private talk.")
     if not case.is_server_allowed:
-        return _refused("The person has not allowed this server.")
+        return _refused("This server is not allowed.")
     if case.permission is Permission.NEVER:
-        return _refused("The person never allows this tool.")
+        return _refused("This tool is never allowed.")
     is_unguarded = case.holds_outside_text and not case.is_harmless
     if case.permission is Permission.ALWAYS and not is_unguarded:
         return Decision(Verdict.RUN)
     if not case.can_ask:
-        why = "while a text from outside is in sight" if is_unguarded else "at its first use"
-        return _refused(f"This tool needs the person's answer {why}, and there is no terminal.")
+        if is_unguarded:
+            return _refused("Beside a text from outside it is called on a terminal only.")
+        return _refused("Without a terminal only tools that are always allowed are called.")
     return Decision(Verdict.ASK_NOW if case.permission is Permission.ALWAYS else Verdict.ASK_FIRST)
 
 

@@ -24,6 +24,8 @@ MAX_OFFERED = 100
 """Tools from outside that a model is offered. Some servers refuse more than 128 in all."""
 _LONGEST_NAME = 64
 _LONGEST_DESCRIPTION = 2_000
+_REFUSED_IN_SCHEMAS = {"oneOf", "anyOf", "allOf"}
+"""At the top of a schema; Anthropic's server refuses the whole request for them."""
 _UNUSUAL = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -153,7 +155,8 @@ def listed_tool(name: str, description: str | None, schema: Any) -> ListedTool:
     """Return a tool of a server in a form that can be stored and sent."""
     text = printable(storable(description or ""))[:_LONGEST_DESCRIPTION]
     fields = schema if isinstance(schema, dict) else {}
-    return ListedTool(name, text, {"type": "object", **fields})
+    taken = {key: value for key, value in fields.items() if key not in _REFUSED_IN_SCHEMAS}
+    return ListedTool(name, text, {"properties": {}, **taken, "type": "object"})
 
 
 def read_known(config_dir: Path) -> Known:

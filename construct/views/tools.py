@@ -20,6 +20,8 @@ _STATES = {
 def tools_text(status: ToolsStatus, command: str) -> str:
     """Return the servers with their tools; `command` is what allows one."""
     lines = list(status.problems)
+    if status.is_extra_missing:
+        lines.append("Tools need the extra `mcp`.")
     if not status.servers and not lines:
         lines.append(f"There are no tools. Name servers in {status.file}, as other programs do.")
     lines += map(server_text, status.servers)

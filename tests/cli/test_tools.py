@@ -7,8 +7,10 @@ from unittest import mock
 
 import pytest
 
+from tests.support.fake_api import FakeApi, Reply
 from tests.support.program import Program
 from tests.support.tool_server import HttpToolServer
+from tests.tools.conftest import configure
 
 
 @pytest.fixture
@@ -21,10 +23,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpToolServer]
 def test_a_server_is_allowed_on_a_terminal_only(tmp_path: Path, server: HttpToolServer) -> None:
     """Then its tools may be allowed and forbidden anywhere; no secret is ever printed."""
     program = Program(tmp_path, {"XDG_CONFIG_HOME": str(tmp_path / "config")})
-    folder = tmp_path / "config" / "construct"
-    folder.mkdir(parents=True)
     entries = {"web": server.entry, "none": {"command": "no-such", "env": {"K": "hush-hush"}}}
-    (folder / "mcp.json").write_text(json.dumps({"mcpServers": entries}))
+    configure(tmp_path / "config" / "construct", entries)
     printed = []
 
     def run(*arguments: str, status: int = 0) -> str:
@@ -58,3 +58,24 @@ def test_a_server_is_allowed_on_a_terminal_only(tmp_path: Path, server: HttpTool
     assert json.loads(run("--json"))[0]["state"] == "forbidden"
     assert "There is no server and no tool zebra." in run("allow", "zebra", status=1)
     assert not {secret for secret in ("hush", server.TOKEN) if secret in "".join(printed)}
+
+
+def test_without_a_terminal_what_was_not_called_is_said(
+    tmp_path: Path, server: HttpToolServer, api: FakeApi
+) -> None:
+    """On standard error, in one line; standard output has the reply alone."""
+    program = Program(tmp_path, {"XDG_CONFIG_HOME": str(tmp_path / "config"), **api.env()})
+    configure(tmp_path / "config" / "construct", {"web": server.entry})
+    with mock.patch("construct.cli.tools.sys"):
+        program.run("tools", "allow", "web")
+    api.enqueue("chat", Reply(tool_calls=[("web__page", {"title": "x"})]), "I could not.")
+    done = program.run("ask", "Read x.", "--no-wait")
+    assert (done.returncode, done.stdout) == (0, "I could not.\n")
+    assert done.stderr == (
+        "web__page: Without a terminal only tools that are always allowed are called.\n"
+    )
+    program.run("tools", "allow", "web__page")
+    api.enqueue("chat", Reply(tool_calls=[("web__page", {"title": "x"})]), "It says hello.")
+    done = program.run("ask", "Read x.", "--no-wait")
+    assert (done.stdout, done.stderr) == ("It says hello.\n", "")
+    assert server.calls() == [("page", {"title": "x"})]

@@ -101,6 +101,17 @@ def test_an_answer_is_about_the_tool_as_it_was_described() -> None:
     ]
 
 
+def test_a_schema_is_such_as_every_server_takes() -> None:
+    """An object; what Anthropic's server refuses at its top is left out."""
+    schema = {"type": "string", "anyOf": [{}], "required": ["x"]}
+    assert listed_tool("t", None, schema).schema == {
+        "type": "object",
+        "properties": {},
+        "required": ["x"],
+    }
+    assert listed_tool("t", None, None).schema == {"type": "object", "properties": {}}
+
+
 def test_answers_are_kept_for_the_owner_alone(tmp_path: Path) -> None:
     """In a file that comes back as it was; a damaged one says what to do."""
     known = {

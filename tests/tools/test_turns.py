@@ -115,7 +115,7 @@ async def test_the_answer_lasts_as_the_user_said(
         await t.say("Send b.")  # a result is in sight: each call asks
         api.enqueue("chat", call("web__send", text="c"), "You declined.")
         await t.say("Send c.")
-        assert last_results(api) == [("The person declined this call.", True)]
+        assert last_results(api) == [("The user declined this call.", True)]
         api.enqueue("chat", call("web__page", title="x"), call("web__page", title="x"), "No.")
         await t.say("Look.")
     assert [(q.name, q.is_first, q.holds_outside_text) for q in user.asked] == [
@@ -145,7 +145,7 @@ async def test_without_a_terminal_only_what_is_allowed_runs(
         await t.say("Read page one, then send it.")
         ((refused, is_error),) = last_results(api)
         assert is_error
-        assert "no terminal" in refused
+        assert "on a terminal only" in refused
     assert server.calls() == [("send", {"text": "first"}), ("page", {"title": "one"})]
 
 
@@ -230,8 +230,9 @@ async def test_what_cannot_start_is_not_allowed(tmp_path: Path, api: FakeApi) ->
             await operations.allow_server(config_dir, name, harmless=False)
         said.append(str(caught.value))
     assert said == [
-        "none could not be started: there is no program no-such-program.",
-        "ends ended before it answered.",
+        "none could not be started: there is no program no-such-program.\n"
+        "Start it by hand to see why: no-such-program",
+        "ends ended before it answered.\nStart it by hand to see why: false",
         "gone cannot be reached at http://127.0.0.1:1/mcp.",
         "odd cannot be reached at http://127.0.0.1:1/mcp.",
     ]
@@ -251,7 +252,7 @@ async def test_a_program_gets_no_environment_but_its_own(
         api.enqueue("chat", call("own__fail", text="key $KEY is wrong"), call("own__die"), "No.")
         assert (await t.say("Try.")).complete
         failed, died = [e for e in t.heard if isinstance(e, ToolAnswered)]
-        assert failed.is_failure
+        assert died.is_failure
         assert "key [not shown] is wrong" in failed.line
         assert died.line == "own ended before this call was answered."
         assert "hush" not in json.dumps(rows(t, "SELECT blocks FROM messages"))

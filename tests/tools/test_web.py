@@ -38,7 +38,7 @@ async def test_a_search_is_shown_paid_and_kept(tmp_path: Path, api: FakeApi) -> 
         lines = [e for e in t.heard if isinstance(e, ToolCalled | ToolAnswered)]
         assert lines == [
             ToolCalled("web_search", "web_search: weather Ghent"),
-            ToolAnswered("found: Ghent today", is_failure=False),
+            ToolAnswered("web_search", "found: Ghent today"),
         ]
         (reply,) = [m for m in await t.said() if m.role == "assistant"]
         assert reply.outside == "result"

@@ -10,7 +10,13 @@ from construct.tools.call_types import Answer, ToolQuestion
 
 _USAGE = "/tools [allow NAME [--harmless]|forbid NAME|show [N]|private on|off]"
 _DESCRIPTION_WIDTH = 300
-_KEYS = {"o": Answer.ONCE, "a": Answer.ALWAYS, "n": Answer.NEVER}
+_ONCE = {"": Answer.NO, "no": Answer.NO, "o": Answer.ONCE, "once": Answer.ONCE} | {
+    "y": Answer.ONCE, "yes": Answer.ONCE,
+}  # fmt: skip
+_ANSWERS_NOW = _ONCE | {"n": Answer.NO}
+_ANSWERS_FIRST = _ONCE | {
+    "a": Answer.ALWAYS, "always": Answer.ALWAYS, "n": Answer.NEVER, "never": Answer.NEVER,
+}  # fmt: skip
 
 
 @group.command(
@@ -91,11 +97,17 @@ async def ask_about_tool(out: Output, question: ToolQuestion) -> Answer:
     lines = [f"The model wants to call {question.name} with {question.arguments}"]
     if question.holds_outside_text:
         lines.append("A text that is not yours is before the model. It may have asked for this.")
-    if not question.is_first:
-        out.say("\n".join(lines))
-        return Answer.ONCE if await out.ask("Call it?") else Answer.NO
-    if question.description:
-        lines.insert(1, f"It says of itself: {shorten(question.description, _DESCRIPTION_WIDTH)}")
+    known, words = _ANSWERS_NOW, "Call it? [y/N]"
+    if question.is_first:
+        known, words = _ANSWERS_FIRST, "Call it? once, always, never; Enter: not now"
+        if question.description:
+            said = shorten(question.description, _DESCRIPTION_WIDTH)
+            lines.insert(1, f"It says of itself: {said}")
     out.say("\n".join(lines))
-    key = await out.ask_key("Call it? (o)nce, (a)lways, (n)ever, Enter: not now", "oan")
-    return _KEYS.get(key, Answer.NO)
+    while True:
+        typed = await out.answer_to(words)
+        answer = known.get(typed.strip().lower())
+        if answer is not None:
+            return answer
+        out.say(f"Not sent: “{shorten(typed.strip(), 60)}”. Please answer first.")
+        out.keep_typed(typed)
