@@ -1,6 +1,7 @@
 """Stop asyncio tasks, or let them end first."""
 
 import asyncio
+import threading
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import TypeVar
@@ -35,3 +36,25 @@ async def finished(work: Coroutine[None, None, T], succeeded: Callable[[], None]
     if is_cancelled:
         raise asyncio.CancelledError
     return task.result()
+
+
+async def in_daemon_thread(work: Callable[[], T]) -> T:
+    """Run work that may hang in a thread that does not keep the process from ending."""
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[T] = loop.create_future()
+
+    def settle(act: Callable[[], None]) -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(lambda: None if outcome.done() else act())
+
+    def run() -> None:
+        try:
+            result = work()
+        except Exception as error:  # noqa: BLE001 - passed to whoever waits
+            failure = error
+            settle(lambda: outcome.set_exception(failure))
+        else:
+            settle(lambda: outcome.set_result(result))
+
+    threading.Thread(target=run, daemon=True).start()
+    return await outcome

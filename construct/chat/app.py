@@ -87,6 +87,7 @@ class Session:
         self._answering: asyncio.Task[None] | None = None
         self._refreshing: asyncio.Task[None] | None = None
         self._reminding: asyncio.Task[None] | None = None
+        self._exchanging: asyncio.Task[None] | None = None
         self._finishing: asyncio.Task[None] | None = None
         self._leaving = self._killed = False
         self.screen = Screen(
@@ -139,6 +140,7 @@ class Session:
         self._reminding = asyncio.create_task(self._remind(loaded), name="reminders")
         await self._refresh(loaded)
         await asyncio.to_thread(_warm, loaded.chat)
+        self._exchanging = asyncio.create_task(self._exchange(loaded), name="exchange")
 
     async def _open_chat(self) -> _Loaded:
         from construct.chat.chat import Chat
@@ -162,6 +164,12 @@ class Session:
         with suppress(ConstructError):
             if items := await chat.due():
                 loaded.out.show(due_view(items, chat.clock.today()))
+
+    async def _exchange(self, loaded: _Loaded) -> None:
+        """Exchange with the user's other machines, and say what came in."""
+        if line := await loaded.chat.exchange():
+            loaded.out.notice(line)
+            await self._refresh(loaded)
 
     async def _remind(self, loaded: _Loaded) -> None:
         """Show reminders when they are due, as long as the user is here."""
@@ -309,6 +317,7 @@ class Session:
         finally:
             await stop(self._refreshing)
             await stop(self._reminding)
+            await stop(self._exchanging)
             await loaded.chat.close()
 
     def _show_unsent(self) -> None:

@@ -7,6 +7,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from construct.chat.background import BackgroundWork, Job
@@ -49,7 +50,7 @@ from construct.talk.ledger import Ledger
 from construct.talk.private_ledger import PrivateLedger
 from construct.talk.responder import Responder
 from construct.talk.stored_ledger import StoredLedger
-from construct.tasks import stop
+from construct.tasks import in_daemon_thread, stop
 from construct.views.words import forked_from_elsewhere
 from construct.vocabulary import MemorySetting
 
@@ -345,6 +346,19 @@ class Chat:
         if self.conversation_id is not None:
             self.background.add(Job(self.conversation_id, leaving=True))
         return await self.background.finish(seconds)
+
+    async def exchange(self) -> str:
+        """Exchange with the user's other machines; return a line about what came in, or ""."""
+        if self.settings.sync_folder is None:
+            return ""
+        from construct.operations.sync import exchange_quietly
+        from construct.views.sync import came_in
+
+        try:
+            done = await in_daemon_thread(partial(exchange_quietly, self.settings))
+        except ConstructError as error:
+            return f"sync: {str(error).splitlines()[0]}"
+        return "" if done is None else came_in(done)
 
     async def evening(self) -> Evening:
         """Return what was learned since this chat began, and how much waits for the user."""

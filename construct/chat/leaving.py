@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 _LEAVING_SECONDS = 20.0
 """How long leaving waits for the memory work that is due."""
+_EXCHANGE_SECONDS = 20.0
+"""How long leaving waits for the exchange with other machines."""
 _PATIENCE_SECONDS = 0.3
 """How long that work may take before a notice says so."""
 
@@ -22,9 +24,25 @@ async def leave(chat: "Chat", notice: Callable[[str], None]) -> None:
     from construct.views.review import evening_line
 
     await finish_memory(chat, notice)
+    await exchange_on_leaving(chat, notice)
     with suppress(ConstructError):
         if line := evening_line(await chat.evening()):
             notice(line)
+
+
+async def exchange_on_leaving(chat: "Chat", notice: Callable[[str], None]) -> None:
+    """Exchange with the user's other machines, for so long and no longer."""
+    exchanging = asyncio.create_task(chat.exchange(), name="exchange")
+    with on_signals(exchanging.cancel, "SIGINT"):
+        await asyncio.wait({exchanging}, timeout=_PATIENCE_SECONDS)
+        if not exchanging.done():
+            notice("exchanging with your other machines… Ctrl-C leaves it for later")
+            await asyncio.wait({exchanging}, timeout=_EXCHANGE_SECONDS)
+    if not exchanging.done() or exchanging.cancelled():
+        exchanging.cancel()
+        notice("left for the next start")
+    elif line := exchanging.result():
+        notice(line)
 
 
 async def finish_memory(chat: "Chat", notice: Callable[[str], None]) -> None:

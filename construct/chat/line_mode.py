@@ -52,8 +52,16 @@ async def _piped(opening: Opening, *, runs_commands: bool) -> int:
     if opening.models.is_notebook and opening.settings.provider == "auto":
         out.error(notebook_answers())
     dialogue = Dialogue(chat, out, runs_commands=runs_commands)
-    await _answer_all(chat, dialogue, TypedLines(sys.stdin.fileno()), chat.finish)
+    lines = TypedLines(sys.stdin.fileno())
+    await _answer_all(chat, dialogue, lines, partial(_finish, chat, out.error))
     return ExitStatus.FAILED if dialogue.failed else ExitStatus.OK
+
+
+async def _finish(chat: Chat, complain: Callable[[str], None]) -> None:
+    """Do the memory work that is due, and exchange with the user's other machines."""
+    await chat.finish()
+    if line := await chat.exchange():
+        complain(line)
 
 
 async def _on_dumb_terminal(opening: Opening) -> int:

@@ -4,6 +4,7 @@ import asyncio
 import shutil
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from construct.talk.companion import Companion
 from construct.talk.events import Event, Noticed
 from construct.talk.responder import Responder
 from construct.talk.stored_ledger import StoredLedger
+from construct.tasks import in_daemon_thread
 from construct.text import PrintableStream, is_blank, storable
 from construct.views.reply import cut_off, notebook_answers, reply_json, why_broken
 from construct.views.words import forked_from_elsewhere
@@ -144,6 +146,10 @@ async def _finish_memory(companion: Companion, conversation_id: int, *, after_pa
             for _ in range(_VECTOR_BATCHES):
                 if not await companion.worker.index():
                     break
+            if companion.settings.sync_folder is not None:
+                from construct.operations.sync import exchange_quietly
+
+                await in_daemon_thread(partial(exchange_quietly, companion.settings))
     except (TimeoutError, asyncio.CancelledError):
         log.info("memory work left for later")
     except ConstructError as error:

@@ -2,6 +2,7 @@
 
 import getpass
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -47,6 +48,12 @@ def sync_command(
             "--key", metavar="-", help="Join other machines: the key comes on standard input."
         ),
     ] = None,
+    persona: Annotated[
+        bool, typer.Option("--persona", help="Share the persona too, whichever changed last.")
+    ] = False,
+    rules: Annotated[
+        bool, typer.Option("--rules", help="Share the rules of the memory too.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Exchange memory with your other machines.
@@ -59,14 +66,22 @@ def sync_command(
     `status` shows which machines are in step. `rotate` changes the key. `retire NAME` takes
     over the files of a machine that is gone. A folder with such a name is `./status`.
     """
-    body(environment(context), what, name, key, as_json=as_json)
+    files = [word for word, is_wanted in (("persona", persona), ("rules", rules)) if is_wanted]
+    body(environment(context), what, name, key, files, as_json=as_json)
 
 
 def body(
-    env: Environment, what: str | None, name: str | None, key: str | None, *, as_json: bool
+    env: Environment,
+    what: str | None,
+    name: str | None,
+    key: str | None,
+    files: Sequence[str],
+    *,
+    as_json: bool,
 ) -> None:
     """Do what the arguments say."""
     from construct.operations import sync as operation
+    from construct.operations.sync_status import sync_status
     from construct.views.sync import status_json, status_text, synced_json, synced_text
 
     settings = env.settings
@@ -76,7 +91,7 @@ def body(
         )
     if what == _STATUS:
         with env.reading() as ctx:
-            found = operation.status(ctx)
+            found = sync_status(ctx)
         print_json(status_json(found)) if as_json else say(status_text(found, settings.clock))
         return
     if what is None or what in (_ROTATE, _RETIRE):
@@ -94,7 +109,7 @@ def body(
                 raise UsageError(f"Which machine?\n{in_shell('sync status')} lists them.")
             done = operation.retire(ctx, place, name)
         else:
-            done = operation.sync(ctx, place, given)
+            done = operation.sync(ctx, place, given, files)
             operation.remember(settings, place)
     print_json(synced_json(done)) if as_json else say(synced_text(done))
 

@@ -27,6 +27,7 @@ from construct.store.invariants import (
     violations,
 )
 from construct.store.purge import is_pending
+from construct.store.sync.machines import followers, machines
 from construct.store.vectors import count_without
 from construct.text import shorten
 from construct.user_rules import read_rules
@@ -57,6 +58,7 @@ def check_files(db: Connection, settings: Settings) -> list[Check]:
         *_database(db),
         *_erasure(db),
         *_copy_before_migration(settings),
+        *_machines(db),
         _meaning(db, settings),
     ]
 
@@ -190,6 +192,19 @@ def _copy_before_migration(settings: Settings) -> list[Check]:
     removal = f"`rm {shlex.quote(str(copy))}` removes it, and so does forgetting something"
     detail = f"{copy} is the database as it was before the last update; {removal}"
     return [Check("copy", True, detail)]
+
+
+def _machines(db: Connection) -> list[Check]:
+    """Name the machines that still have what was forgotten on others. That is no failure."""
+    known = machines(db)
+    if not known:
+        return []
+    late = followers(known)
+    names = [shorten(m.name, 40) for m in known if m.uid in late]
+    if not names:
+        return [Check("machines", True, "all have followed what was forgotten")]
+    detail = f"{', '.join(names)} still has what was forgotten on another machine in its files"
+    return [Check("machines", True, f"{detail}; {in_shell('sync status')} says more")]
 
 
 def _meaning(db: Connection, settings: Settings) -> Check:

@@ -2,8 +2,8 @@
 
 import json
 import socket
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Collection, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,11 +14,14 @@ from construct.config import Settings
 from construct.env_file import write_settings
 from construct.errors import ConstructError, NotFoundError, UsageError
 from construct.memory import forgetting
+from construct.memory.config import memory_config_for
+from construct.operations import sync_files
 from construct.operations.context import Context
 from construct.program import in_shell
 from construct.store import purge
-from construct.store.database import make_folder, transaction
-from construct.store.driver import Connection
+from construct.store.database import make_folder, open_database, transaction
+from construct.store.driver import Connection, errors
+from construct.store.faults import explain
 from construct.store.invariants import violations
 from construct.store.sync import changes, exchange, folder, keys, machines, tables
 from construct.store.sync.folder import SegmentList, Unread
@@ -30,6 +33,8 @@ from construct.store.sync.taking import Taken, take_in
 from construct.text import one_line
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_UNLIMITED_WINDOW = 1_000_000
+"""Tokens: no model is asked here."""
 _TRIES = 3
 """How often to begin again when another process has exchanged in the meantime."""
 
@@ -64,20 +69,27 @@ class Synced:
     renamed: bool = False
     """Whether another machine has this one's former name."""
     waiting: tuple[Waiting, ...] = ()
+    files: tuple[str, ...] = ()
+    """The files beside the database that another machine had changed later."""
     pending_erasure: bool = False
     """True if the bytes of what was forgotten could not be cleared out yet."""
 
 
-def sync(ctx: Context, place: Path, key: str | None = None) -> Synced:
+def sync(ctx: Context, place: Path, key: str | None = None, files: Collection[str] = ()) -> Synced:
     """Exchange changes with other machines through a folder.
 
     The first time, this makes the folder's key, or joins with the `key` of another machine.
-    Raises OfflineError, UsageError, ConstructError; then nothing was changed.
+    `files` names what to share beside the database, of `sync_files.NAMES`. Raises
+    OfflineError, UsageError, ConstructError; then nothing was changed.
     """
     age.require("sync")
     with _explaining(place):
         made, in_use = _keys(ctx, place, key)
-        return replace(_exchange(ctx, place, in_use), key=made)
+        if not files:
+            return replace(_exchange(ctx, place, in_use), key=made)
+        sync_files.offer(ctx, files)
+        done = _exchange(ctx, place, in_use)
+        return replace(done, key=made, files=tuple(sync_files.take_over(ctx, files)))
 
 
 def rotate(ctx: Context, place: Path) -> Synced:
@@ -364,85 +376,6 @@ def _this_name() -> str:
     return one_line(name)[:40] or "machine"
 
 
-# Status
-
-
-@dataclass(frozen=True, slots=True)
-class MachineStatus:
-    """How far a machine is in step."""
-
-    name: str
-    uid: str
-    """The name of its directory in the folder."""
-    is_self: bool
-    seen_at: str | None
-    """When something of it last came in here."""
-    behind: tuple[str, ...] = ()
-    """The machines that forgot something which is still in its own segments."""
-    waiting: str = ""
-    """Why something of it could not be taken in yet; empty if all was."""
-
-
-@dataclass(frozen=True, slots=True)
-class SyncStatus:
-    """The folder, and the machines that exchange through it."""
-
-    folder: Path | None
-    """The folder that is remembered; None if none is."""
-    is_there: bool
-    machines: tuple[MachineStatus, ...] = ()
-    """This one first; empty before the first exchange."""
-    files: int = 0
-    size: int = 0
-    """How many files the folder holds, and their bytes."""
-
-
-def status(ctx: Context) -> SyncStatus:
-    """Return which machines are in step, without an exchange."""
-    place = ctx.settings.sync_folder
-    known = machines.machines(ctx.db)
-    is_there = place is not None and place.is_dir()
-    unread: dict[str, str] = {}
-    files = size = 0
-    if place is not None and is_there:
-        files, size = folder.used(place)
-        if in_use := keys.read_keys(ctx.settings.db):
-            age.require("sync")
-            with suppress(OSError):
-                _, missing = folder.read_lists(place, in_use)
-                unread = {one.machine: one.why for one in missing}
-    late = followers(known)
-    return SyncStatus(
-        place,
-        is_there,
-        tuple(
-            MachineStatus(
-                m.name, m.uid, bool(m.is_self), m.seen_at, late.get(m.uid, ()),
-                unread.get(m.uid, ""),
-            )
-            for m in known
-            if m.retired_by is None and (m.is_self or m.manifest)
-        ),
-        files,
-        size,
-    )  # fmt: skip
-
-
-def followers(known: Sequence[Machine]) -> dict[str, tuple[str, ...]]:
-    """Return the machines that still have what others forgot, each with those others' names."""
-    present = [m for m in known if m.retired_by is None]
-    late = {
-        m.uid: tuple(
-            other.name
-            for other in present
-            if other.uid != m.uid and other.forgot > m.has_followed.get(other.uid, 0)
-        )
-        for m in present
-        if m.is_self or m.manifest
-    }
-    return {uid: names for uid, names in late.items() if names}
-
-
 def remember(settings: Settings, place: Path) -> None:
     """Remember the folder in `config.env`, if it is another one. Raises ConstructError."""
     if settings.sync_folder == place:
@@ -456,3 +389,25 @@ def remember(settings: Settings, place: Path) -> None:
             f"{path} cannot be written: {error.strerror or error}.\n"
             f"The exchange is done. Set CONSTRUCT_SYNC={place} to have it done by itself."
         ) from error
+
+
+def exchange_quietly(settings: Settings) -> Synced | None:
+    """Exchange through a connection of its own; None if that is not set up, or the folder away.
+
+    A database without a key, such as that of a demo, is none of the machines in step. Raises
+    ConstructError.
+    """
+    place = settings.sync_folder
+    try:
+        if place is None or not keys.read_keys(settings.db) or not place.is_dir():
+            return None
+    except OSError:
+        return None
+    memory = memory_config_for(settings, _UNLIMITED_WINDOW)
+    try:
+        with closing(open_database(settings.db, settings.memory_rules)) as db:
+            return sync(Context(db, settings, memory), place)
+    except OfflineError:
+        return None
+    except errors() as error:
+        raise explain(error, settings.db) from error

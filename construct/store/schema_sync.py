@@ -8,7 +8,7 @@ from construct.store.schema_search import script
 def m018_sync(db: Database) -> None:
     """Add the machines, what was published of each row, and what each cycle superseded.
 
-    None of these tables holds a word of what was said or remembered.
+    No words of what was said or remembered are in these tables.
     """
     script(
         db,
@@ -59,6 +59,11 @@ def m018_sync(db: Database) -> None:
         CREATE TABLE sync_overruled (          -- succeeded where they ran, but count as reverted
             cycle_id INTEGER PRIMARY KEY REFERENCES cycles(id) ON DELETE CASCADE
         );
+        CREATE TABLE sync_files (              -- the persona and the rules, only if the user asks for it
+            uid TEXT PRIMARY KEY,              -- persona, rules
+            content TEXT NOT NULL,
+            sha256 TEXT                        -- of the file here when it was last the same
+        ) WITHOUT ROWID;
         ALTER TABLE tombstones ADD COLUMN is_deleted INTEGER NOT NULL DEFAULT 0; -- 1: the row itself is gone
         ALTER TABLE conversations ADD COLUMN forked_by_sync INTEGER NOT NULL DEFAULT 0; -- 1: not by the user
         """,

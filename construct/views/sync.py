@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from construct.clock import Clock
-from construct.operations.sync import MachineStatus, Synced, SyncStatus
+from construct.operations.sync import Synced
+from construct.operations.sync_status import MachineStatus, SyncStatus
 from construct.program import in_shell
 from construct.text import one_line, printable
 from construct.views.words import counted, listed, when
@@ -28,6 +29,8 @@ def _synced_lines(done: Synced) -> Iterator[str]:
     if done.renamed:
         yield f"Another machine has this one's name, so this one is “{done.machine}” now."
     yield came_in(done) or "Nothing new came in."
+    if done.files:
+        yield f"Replaced here, as changed elsewhere: {listed(done.files)}."
     if done.is_full:
         yield f"Wrote everything of {done.machine}."
     elif done.published:

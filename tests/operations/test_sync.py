@@ -13,7 +13,8 @@ from construct.memory import corrections, forgetting, undo
 from construct.memory.cycles.situation import unobserved
 from construct.memory.shown.forks import inherited_window, replaceable
 from construct.operations.conversations import continue_here
-from construct.operations.sync import OfflineError, retire, rotate, status
+from construct.operations.sync import OfflineError, retire, rotate
+from construct.operations.sync_status import sync_status
 from construct.store.conversations import get_conversation
 from construct.store.database import open_database
 from construct.store.messages import messages_of
@@ -225,14 +226,14 @@ def test_what_is_forgotten_is_forgotten_everywhere(tmp_path: Path) -> None:
     b.reflect(("User likes tea, locker Zebulon77", [theirs[secret.uid], theirs[other.uid]]))
     forgetting.forget(a.db, (ItemKind.OBSERVATION, secret.id), a.clock, words=True)
     a.sync()
-    behind = {m.name: m.behind for m in status(a.ctx).machines}
-    assert all(behind[m.name] for m in status(a.ctx).machines if not m.is_self)
+    behind = {m.name: m.behind for m in sync_status(a.ctx).machines}
+    assert all(behind[m.name] for m in sync_status(a.ctx).machines if not m.is_self)
     settle([a, b, c])
     for machine in (a, b, c):
         assert machine.active() == ["User likes tea"]
         assert machine.broken() == []
         assert b"Zebulon77" not in machine.all_bytes()
-        assert not any(m.behind for m in status(machine.ctx).machines)
+        assert not any(m.behind for m in sync_status(machine.ctx).machines)
 
 
 def test_a_key_is_needed_and_a_wrong_one_is_found_at_once(tmp_path: Path) -> None:

@@ -93,6 +93,7 @@ class SyncedLife(Life):
                SELECT c.uid, m.uid, m.content, m.withheld, m.archived
                FROM messages AS m JOIN conversations AS c ON c.id = conversation_id
                UNION ALL SELECT 'cycle', uid, status, kind, 0 FROM cycles WHERE kind <> 'graph'
+               UNION ALL SELECT 'file', uid, content, 0, 0 FROM sync_files
                UNION ALL SELECT 'title', uid, title, current_task, 0 FROM conversations
                UNION ALL SELECT 'question', uid, kind, answer, 0 FROM questions
                ORDER BY 1, 2"""

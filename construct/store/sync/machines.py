@@ -1,6 +1,7 @@
 """The machines that are kept in step, and which of them writes a conversation."""
 
 import json
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from construct.store.driver import Connection
@@ -106,3 +107,18 @@ def written_elsewhere(db: Connection, ids: str) -> set[int]:
     query = f"""SELECT id FROM conversations WHERE id IN {ID_LIST}
                 AND id IN {OWNED_ELSEWHERE_SQL}"""
     return set(column(db, query, (ids,)))
+
+
+def followers(known: Sequence[Machine]) -> dict[str, tuple[str, ...]]:
+    """Return the machines that still have what others forgot, each with those others' names."""
+    present = [m for m in known if m.retired_by is None]
+    late = {
+        m.uid: tuple(
+            other.name
+            for other in present
+            if other.uid != m.uid and other.forgot > m.has_followed.get(other.uid, 0)
+        )
+        for m in present
+        if m.is_self or m.manifest
+    }
+    return {uid: names for uid, names in late.items() if names}

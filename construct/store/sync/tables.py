@@ -14,7 +14,7 @@ from typing import Any
 from zlib import crc32
 
 from construct.store.driver import Connection
-from construct.store.transfer.checks import Check, SqlValue, optional, read_json, time, uid
+from construct.store.transfer.checks import Check, SqlValue, optional, read_json, text, time, uid
 from construct.store.transfer.format import KINDS, Field, Kind, reference
 from construct.store.transfer.jsonl import expression
 
@@ -201,6 +201,7 @@ _CLAIM = Kind(
     keyed=False,
     order="observation_id, cycle_id",
 )
+_FILE = Kind("file", "sync_files", (Field("content", text),), order="t.uid")
 _NAMES = (
     "conversation", "message", "attachment", "cycle", "observation", "flag", "question",
     "question_item", "value",
@@ -217,6 +218,7 @@ SYNC_KINDS: dict[str, SyncKind] = {
             for name in _NAMES
         ),
         _kind(_CLAIM, _CLAIM.fields),
+        _kind(_FILE, _FILE.fields),
         _kind(KINDS["tombstone"], KINDS["tombstone"].fields),
     )
 }

@@ -201,7 +201,9 @@ class _TakeIn:
             )
             return True
         try:
-            self._known(kind.type)[uid] = insert(self._db, kind.table, {"uid": uid, **columns})
+            row_id = insert(self._db, kind.table, {"uid": uid, **columns})
+            if kind.type in KINDS:
+                self._known(kind.type)[uid] = row_id
         except integrity_errors():
             if kind.type != "attachment":
                 raise

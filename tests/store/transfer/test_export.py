@@ -38,6 +38,7 @@ LEFT_OUT_TABLES = frozenset(
         "sync_rows",
         "sync_claims",
         "sync_overruled",
+        "sync_files",
     }
 )
 LEFT_OUT_COLUMNS = frozenset(
