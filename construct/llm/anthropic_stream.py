@@ -160,10 +160,10 @@ class _OpenBlock:
     def cite(self) -> str:
         """Add links to the cited pages to the text, and return what was added."""
         text = text_in(self._data, "text")
-        links = ", ".join(f"[{_host(url)}]({url})" for url in self._sources)
+        links = " ".join(f"[{_host(url)}]({url})" for url in self._sources)
         if not links or not text.strip():
             return ""
-        added = f"({links})" if text[-1].isspace() else f" ({links})"
+        added = links if text[-1].isspace() else f" {links}"
         self._data["text"] = text + added
         return added
 

@@ -31,7 +31,7 @@ async def test_a_search_is_shown_paid_and_kept(tmp_path: Path, api: FakeApi) -> 
     async with talking(tmp_path, api, **ON) as t:
         api.enqueue("chat", ANSWER)
         result = await t.say("What is the weather in Ghent?")
-        shown = "It rains in Ghent. ([www.kmi.be](https://www.kmi.be/ghent%281%29))"
+        shown = "It rains in Ghent. [www.kmi.be](https://www.kmi.be/ghent%281%29)"
         assert result.text == shown
         assert "".join(e.text for e in t.heard if isinstance(e, Delta)) == shown
         assert tool_types(api) == ["web_search_20260318"]
