@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from construct.errors import ConstructError, NotConfiguredError, UsageError
 from construct.installation import this_installation
 
+MAGIC = b"age-encryption.org/v1"
+"""The first bytes of every age file."""
 _NO_KEY_FITS = "No matching keys found"
 """How pyrage says that something was encrypted with another key."""
 
@@ -76,3 +78,21 @@ def decrypt(data: bytes, keys: Sequence[str]) -> bytes:
         if str(error) == _NO_KEY_FITS:
             raise WrongKeyError("It was encrypted with another key.") from None
         raise DamagedFileError("It is damaged or not complete.") from None
+
+
+def lock(data: bytes, passphrase: str) -> bytes:
+    """Return data encrypted so that a passphrase opens it (scrypt; a second or more)."""
+    from pyrage import passphrase as age
+
+    return bytes(age.encrypt(data, passphrase))
+
+
+def unlock(data: bytes, passphrase: str) -> bytes | None:
+    """Return what was encrypted with a passphrase; None if this one does not open it."""
+    from pyrage import DecryptError
+    from pyrage import passphrase as age
+
+    try:
+        return bytes(age.decrypt(data, passphrase))
+    except DecryptError:
+        return None

@@ -14,6 +14,7 @@ from urllib.request import url2pathname
 
 _PACKAGE = "construct-companion"
 _MODULE_OF_EXTRA = {
+    "encrypted": "sqlcipher3",
     "local": "xllamacpp",
     "mcp": "mcp",
     "notify": "apprise",

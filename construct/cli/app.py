@@ -11,6 +11,7 @@ import typer
 from construct.cli.agenda import agenda
 from construct.cli.conversations import conversations
 from construct.cli.doors import doors
+from construct.cli.encryption import encryption
 from construct.cli.environment import Environment
 from construct.cli.health import health
 from construct.cli.memory import memory
@@ -409,6 +410,7 @@ def brief(context: typer.Context) -> int:
 app.add_typer(health)
 app.add_typer(transfer)
 app.add_typer(doors)
+app.add_typer(encryption)
 app.add_typer(review)
 app.add_typer(sync)
 app.add_typer(memory, name="memory")

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from construct.cli.keys import use_keys
 from construct.cli.streams import answered_yes, complain, theme_setting
 from construct.clock import to_text
 from construct.config import SETTINGS, Settings
@@ -24,6 +25,7 @@ from construct.store.conversations import (
 )
 from construct.store.database import make_folder, open_database, open_without_creating, transaction
 from construct.store.driver import Connection, errors
+from construct.store.encryption import converting_file
 from construct.store.faults import explain
 from construct.text import shorten
 from construct.user_rules import RulesFile
@@ -60,6 +62,9 @@ class Environment:
         for warning in warnings(settings):
             complain(warning)
         theme_setting.set(settings.theme)
+        use_keys(settings)
+        if converting_file(settings.db).exists():
+            _tidy_up(settings)
         return settings
 
     @contextmanager
@@ -109,6 +114,13 @@ class Environment:
 
         memory = memory_config_for(self.settings, _UNLIMITED_WINDOW)
         return Context(db, self.settings, memory, current_conversation(db))
+
+
+def _tidy_up(settings: Settings) -> None:
+    from construct.operations.encryption import after_interruption
+
+    if note := after_interruption(settings):
+        complain(note)
 
 
 def _ask_about(untrusted: UntrustedFile, config_dir: Path) -> bool:

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from construct.cli.keys import use_keys_silently
 from construct.cli.streams import complain
 from construct.config import Settings
 from construct.errors import ConstructError, ExitStatus
@@ -16,6 +17,7 @@ from construct.text import one_line, printable
 def remind(db: Path | None = None) -> int:
     """Deliver what is due; print and do nothing if nothing is."""
     settings = load_settings(db=db)
+    use_keys_silently(settings)
     return deliver_due(settings, _shown_on_screen(settings))
 
 

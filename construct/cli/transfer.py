@@ -1,11 +1,13 @@
 """The commands `construct export`, `attachment`, `report` and `import`."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from construct.cli.keys import asked_passphrase, hidden_line
 from construct.cli.options import Force, Json, Output, environment, examples, in_range
 from construct.cli.progress import interruptible, progress_bar
 from construct.cli.streams import complain, print_json, say
@@ -68,6 +70,10 @@ def export(
     ] = "jsonl",
     output: Output = None,
     force: Force = False,
+    encrypted: Annotated[
+        bool,
+        typer.Option("--encrypt", help="Write an age file that a passphrase opens."),
+    ] = False,
 ) -> None:
     """Write everything to a file, or to standard output.
 
@@ -79,8 +85,14 @@ def export(
     from construct.operations import transfer as operations
 
     target = _target(output)
+    passphrase = asked_passphrase() if encrypted else None
     with environment(context).reading() as ctx, interruptible(lambda: _stopped(target)):
-        operations.export(ctx, file_format, target, sys.stdout, force=force)
+        if passphrase is None:
+            operations.export(ctx, file_format, target, sys.stdout, force=force)
+        else:
+            operations.export_encrypted(
+                ctx, file_format, target, sys.stdout, passphrase, force=force
+            )
     if target is not None:
         complain(f"Written: {target}")
 
@@ -206,6 +218,8 @@ def import_(
                 complain(found_text(found))
 
         options = operations.import_options(ctx, date, is_own_text=own)
+        if sys.stdin.isatty():
+            options = replace(options, decrypt=operations.decrypting(hidden_line))
         with interruptible(lambda: left_off_text(count_unsearched(ctx), started)):
             imported = operations.import_files(ctx, paths, options, progress, announce)
         if accept:

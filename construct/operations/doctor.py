@@ -18,8 +18,10 @@ from construct.memory.recall.meaning import meaning_for
 from construct.operations.indexing import by_words_alone, working_meaning
 from construct.program import in_shell
 from construct.store.attachments import attachment_violations
+from construct.store.converting import plain_copy
 from construct.store.copy_before_migration import find_copy_before_migration
 from construct.store.driver import Connection
+from construct.store.encryption import is_encrypted
 from construct.store.invariants import (
     file_violations,
     index_violations,
@@ -59,6 +61,7 @@ def check_files(db: Connection, settings: Settings) -> list[Check]:
         *_erasure(db),
         *_copy_before_migration(settings),
         *_machines(db),
+        *_encryption(settings),
         _meaning(db, settings),
     ]
 
@@ -108,6 +111,16 @@ async def _answer(model: Model) -> Check:
     finally:
         await stream.aclose()
     return Check("model", True, f"{model.name} answers")
+
+
+def _encryption(settings: Settings) -> list[Check]:
+    """Report an encrypted database. Fails if the copy that a migration made is still plain."""
+    if not is_encrypted(settings.db):
+        return []
+    if copy := plain_copy(settings.db):
+        advice = f"{copy} is not encrypted yet: run {in_shell('encrypt')} again"
+        return [Check("encryption", False, advice)]
+    return [Check("encryption", True, "the database is encrypted")]
 
 
 def _settings(settings: Settings) -> Check:

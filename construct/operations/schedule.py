@@ -16,8 +16,10 @@ from pathlib import Path
 
 from construct.config import Settings
 from construct.errors import ConstructError
+from construct.operations.encryption import secret_of
 from construct.program import in_shell
 from construct.store.database import make_folder
+from construct.store.encryption import is_encrypted
 
 _NAME = "construct-remind"
 _TASK = "Construct reminders"
@@ -54,6 +56,11 @@ def install(settings: Settings) -> list[str]:
 
     Raises ConstructError if the system refuses; then nothing is left behind.
     """
+    if is_encrypted(settings.db) and secret_of(settings) is None:
+        raise ConstructError(
+            f"{settings.db} is encrypted, and nobody can type its passphrase every five minutes.\n"
+            "Set CONSTRUCT_KEY_COMMAND or CONSTRUCT_KEY_FILE first."
+        )
     command = _command(settings.db)
     schedule = schedule_for(sys.platform, command)
     if is_installed(settings.config_dir):

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from construct.errors import UsageError
+from construct import age
+from construct.errors import ConstructError, UsageError
 from construct.operations.context import Context
 from construct.store.attachments import attachment_data, get_attachment
 from construct.store.backlog import count_unobserved
@@ -32,6 +34,10 @@ __all__ = [
     "STORING",
     "FoundFiles",
 ]  # re-exported for the command line and the chat
+
+
+_TRIES = 3
+"""How often a passphrase is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,51 @@ def export(
     if target is not None:
         _refuse_to_replace(ctx, target, force)
     write_export(ctx.db, ctx.settings.db, file_format, target, stdout, ctx.clock)
+
+
+def export_encrypted(
+    ctx: Context,
+    file_format: str,
+    target: Path | None,
+    stdout: TextIO,
+    passphrase: str,
+    *,
+    force: bool = False,
+) -> None:
+    """Write everything into an age file that the passphrase opens; else like `export`."""
+    if file_format == "sqlite":
+        raise UsageError("An encrypted export is JSONL or Markdown.\nLeave --format out.")
+    age.require("encrypted")
+    text = StringIO()
+    write_export(ctx.db, ctx.settings.db, file_format, None, text, ctx.clock)
+    locked = age.lock(text.getvalue().encode(), passphrase)
+    if target is None:
+        with explaining(None):
+            stdout.buffer.write(locked)
+            stdout.buffer.flush()
+        return
+    _refuse_to_replace(ctx, target, force)
+    with explaining(target):
+        write_bytes(target, locked)
+
+
+def decrypting(ask: Callable[[str], str]) -> Callable[[Path], bytes]:
+    """Return what opens an age file with a passphrase that `ask` asks for, at most thrice."""
+
+    def decrypt(path: Path) -> bytes:
+        age.require("encrypted")
+        data = path.read_bytes()
+        question = f"Passphrase of {path.name}: "
+        for _ in range(_TRIES):
+            content = age.unlock(data, ask(question))
+            if content is not None:
+                return content
+            question = "That is not it. Passphrase: "
+        raise ConstructError(
+            f"The passphrase does not open {path}, or the file is damaged.\nNothing was imported."
+        )
+
+    return decrypt
 
 
 def attachment(ctx: Context, attachment_id: int) -> "Attachment":

@@ -3,7 +3,7 @@
 from contextlib import closing
 from pathlib import Path
 
-from construct.store.driver import Connection, connect
+from construct.store.driver import Connection, connect, is_sqlcipher, write_copy
 from construct.store.search_index import merge_all
 from construct.store.sql import exists
 from construct.store.version import SIDE_FILES, side_file
@@ -12,11 +12,14 @@ from construct.store.version import SIDE_FILES, side_file
 def backup(db: Connection, path: Path) -> None:
     """Copy the database to an empty file.
 
-    The copy contains nothing deleted, no running cycles, no open chats, and no vectors,
-    which can be made again.
+    The copy is not encrypted. It contains nothing deleted, no running cycles, no open
+    chats, and no vectors, which can be made again.
     """
+    if is_sqlcipher(db):
+        write_copy(db, path, None)
     with closing(connect(path, isolation_level=None)) as copy:
-        db.backup(copy)
+        if not is_sqlcipher(db):
+            db.backup(copy)
         copy.execute("PRAGMA journal_mode = DELETE")
         _strip(copy)
         copy.execute("VACUUM")

@@ -12,7 +12,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from construct.errors import ConstructError
-from construct.store.driver import Connection, connect, error_name, errors
+from construct.store.driver import Connection, error_name, errors
+from construct.store.encryption import is_encrypted, key_of, open_with_key
 from construct.store.search_index import merge_all
 from construct.store.version import side_file
 
@@ -98,8 +99,9 @@ def _copy(path: Path, target: Path) -> None:
 
     SQLite cannot copy from the caller's connection during a write transaction.
     """
-    source = connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-    with closing(source), closing(connect(target, isolation_level=None)) as copy:
+    key = key_of(path) if is_encrypted(path) else None
+    source = open_with_key(path, key, "mode=ro")
+    with closing(source), closing(open_with_key(target, key, isolation_level=None)) as copy:
         source.backup(copy)
         copy.execute("PRAGMA journal_mode = DELETE")  # a single file, without a log
         _clear_deleted(copy)

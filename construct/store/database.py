@@ -22,7 +22,14 @@ from construct.store.driver import (
     errors,
     operational_errors,
 )
-from construct.store.version import APPLICATION_ID, SCHEMA_VERSION, has_side_file, side_file
+from construct.store.encryption import connect_file, is_encrypted, open_file
+from construct.store.version import (
+    APPLICATION_ID,
+    MAGIC,
+    SCHEMA_VERSION,
+    has_side_file,
+    side_file,
+)
 from construct.user_rules import RulesFile
 
 _BUSY_SECONDS = 10.0
@@ -32,8 +39,6 @@ _MAX_CHECKED_BYTES = 4 << 20
 
 Larger ones are checked before the first write of a process, so that nobody waits to read.
 """
-MAGIC = b"SQLite format 3\x00"
-"""The first bytes of every SQLite database."""
 
 
 def open_database(path: Path, rules: RulesFile | None = None) -> Connection:
@@ -48,9 +53,7 @@ def open_database(path: Path, rules: RulesFile | None = None) -> Connection:
             _make_file(path)
             if not OPEN_CONNECTIONS[_identity(path)]:
                 _check_header(path)
-            db = _connect(path)
-            db.rules_file = rules
-            return db
+            return _connect(path, rules)
     except OSError as error:
         raise faults.cannot_open_error(path, error.strerror or str(error)) from error
     except errors() as error:
@@ -180,6 +183,9 @@ def _check_header(path: Path) -> None:
     header, size = _read_header(path)
     if not header:
         return
+    if is_encrypted(path):
+        _check_encrypted(path)
+        return
     if not header.startswith(MAGIC):
         raise DatabaseUnusableError(
             f"{path} is not a Construct database.\n"
@@ -203,6 +209,16 @@ def _check_header(path: Path) -> None:
     if has_log and size <= _MAX_CHECKED_BYTES:
         with _read_only(path, "mode=ro") as db:
             _check_pages(db, path)
+
+
+def _check_encrypted(path: Path) -> None:
+    """Refuse an encrypted file that is not ours, or newer. Asks for its key."""
+    # Without a write-ahead log, `immutable` keeps SQLite from creating -wal and -shm files.
+    options = "mode=ro" if has_side_file(path, "-wal") else "mode=ro&immutable=1"
+    with _read_only(path, options) as db:
+        if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+            raise faults.foreign_error(path)
+        _refuse_newer(db, path)
 
 
 def _read_header(path: Path) -> tuple[bytes, int]:
@@ -239,9 +255,7 @@ def _is_blank(path: Path) -> bool:
 
 
 def _read_only(path: Path, options: str) -> closing[Connection]:
-    return closing(
-        connect(f"{path.absolute().as_uri()}?{options}", uri=True, timeout=_BUSY_SECONDS)
-    )
+    return closing(open_file(path, options, timeout=_BUSY_SECONDS))
 
 
 def _identity(path: Path) -> tuple[int, int]:
@@ -249,11 +263,10 @@ def _identity(path: Path) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def _connect(path: Path) -> FileConnection:
-    db = connect(
-        path.absolute(), timeout=_BUSY_SECONDS, isolation_level=None, factory=FileConnection
-    )
-    db.identity, db.path = _identity(path), path
+def _connect(path: Path, rules: RulesFile | None) -> Connection:
+    db = connect_file(path, timeout=_BUSY_SECONDS, isolation_level=None)
+    assert isinstance(db, FileConnection)
+    db.identity, db.path, db.rules_file = _identity(path), path, rules
     OPEN_CONNECTIONS[db.identity] += 1
     try:
         _prepare(db, path)

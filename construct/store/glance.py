@@ -10,7 +10,8 @@ from typing import TypeVar
 
 from construct.errors import DatabaseUnusableError
 from construct.store import faults
-from construct.store.driver import Connection, connect, error_name, errors
+from construct.store.driver import Connection, error_name, errors
+from construct.store.encryption import is_encrypted, knows_key, open_file
 from construct.store.version import APPLICATION_ID, SCHEMA_VERSION, has_side_file
 
 T = TypeVar("T")
@@ -21,7 +22,8 @@ _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 def glance(path: Path) -> Iterator[Connection | None]:
     """Open the database read-only.
 
-    Yields None if the file is missing, empty or from an earlier version. Raises
+    Yields None if the file is missing, empty, from an earlier version, or encrypted without
+    a key command or file. Raises
     DatabaseUnusableError if it is from a newer version or belongs to another program, and
     an SQLite error if it is locked or damaged.
     """
@@ -30,7 +32,10 @@ def glance(path: Path) -> Iterator[Connection | None]:
         return
     # Without a write-ahead log, `immutable` keeps SQLite from creating -wal and -shm files.
     options = "mode=ro" if has_side_file(path, "-wal") else "mode=ro&immutable=1"
-    with closing(connect(f"{path.absolute().as_uri()}?{options}", uri=True, timeout=0)) as db:
+    if is_encrypted(path) and not knows_key(path):
+        yield None  # nobody is asked here
+        return
+    with closing(open_file(path, options, timeout=0)) as db:
         yield db if _is_current(db, path) else None
 
 

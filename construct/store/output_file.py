@@ -10,8 +10,8 @@ from typing import TextIO
 
 from construct.errors import ConstructError, UsageError
 from construct.store.copy_before_migration import is_copy_before_migration
-from construct.store.database import MAGIC, make_folder
-from construct.store.version import APPLICATION_ID, SIDE_FILES, side_file
+from construct.store.database import make_folder
+from construct.store.version import APPLICATION_ID, MAGIC, SIDE_FILES, side_file
 
 MARKDOWN_END = "\n<!-- construct-export -->\n"
 """The end of every Markdown export, which distinguishes it from the user's own notes."""

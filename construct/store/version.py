@@ -10,6 +10,8 @@ from pathlib import Path
 APPLICATION_ID = 0x43_4E_53_54  # "CNST"
 SCHEMA_VERSION = 19
 """The number of migrations in schema.py (a test compares them)."""
+MAGIC = b"SQLite format 3\x00"
+"""The first bytes of every SQLite database that is not encrypted."""
 SIDE_FILES = ("-wal", "-shm", "-journal")
 """The suffixes of the files that SQLite keeps beside a database."""
 

@@ -12,14 +12,13 @@ from pathlib import PurePosixPath
 from typing import IO, Any
 
 from construct.store.backup import read_into
-from construct.store.database import MAGIC
-from construct.store.driver import Connection, connect, errors
+from construct.store.driver import Connection, errors, scratch
 from construct.store.transfer.checks import read_json
 from construct.store.transfer.document import Advance, values
 from construct.store.transfer.foreign import Refused, Sample
 from construct.store.transfer.refused import RefusedError
 from construct.store.transfer.sources import SourceFile, damage_explained
-from construct.store.version import APPLICATION_ID
+from construct.store.version import APPLICATION_ID, MAGIC
 from construct.text import shorten
 
 _SAMPLES = 20
@@ -229,7 +228,7 @@ class OpenFile:
     @contextmanager
     def _database(self) -> Iterator[Connection]:
         # The copy is a temporary file without a name, so it never outlives this process.
-        with self.source.on_disk() as path, closing(connect("")) as copy:
+        with self.source.on_disk() as path, closing(scratch()) as copy:
             try:
                 read_into(path, copy)
                 yield copy

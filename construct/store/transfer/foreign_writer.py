@@ -3,11 +3,13 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 
 from construct.clock import Clock, from_text, to_text
+from construct.program import in_shell
 from construct.store.driver import Connection
 from construct.store.forbidden import is_forbidden
 from construct.store.messages import message_tokens
@@ -24,6 +26,7 @@ from construct.store.transfer.foreign import (
     named,
     stable_uid,
 )
+from construct.store.transfer.refused import RefusedError
 from construct.text import is_blank, storable
 from construct.vocabulary import QuestionKind, Role
 
@@ -48,6 +51,15 @@ class _Row:
     said_at: Moment | None
 
 
+def not_decrypted(path: Path) -> bytes:
+    """Refuse an age file."""
+    raise RefusedError(
+        "",
+        "it is encrypted with a passphrase",
+        f"Import it with {in_shell('import')} on a terminal",
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
     """How to import what does not say everything itself."""
@@ -56,6 +68,8 @@ class ImportOptions:
     """When something was said that has no date."""
     is_own_text: bool = False
     """Whether pasted text and notes are the user's own words."""
+    decrypt: Callable[[Path], bytes] = not_decrypted
+    """Returns what an age file holds. Raises ConstructError without its passphrase."""
 
 
 class _UndatedError(Exception):

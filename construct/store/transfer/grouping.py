@@ -7,7 +7,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from construct.store.driver import connect
+from construct.store.driver import scratch
 
 Keyed = tuple[str, str, Any]
 """A group, a place in its order, and an item, as JSON."""
@@ -24,7 +24,7 @@ def grouped(items: Iterable[Keyed]) -> Generator[tuple[str, Iterator[Any]], None
         (numbers.setdefault(group, len(numbers)), place, json.dumps(item))
         for group, place, item in items
     )
-    with closing(connect("", isolation_level=None)) as shelf:
+    with closing(scratch()) as shelf:
         shelf.execute("CREATE TABLE items (number INTEGER, place TEXT, item TEXT)")
         shelf.execute("BEGIN")
         shelf.executemany("INSERT INTO items VALUES (?, ?, ?)", rows)

@@ -21,7 +21,8 @@ from construct.errors import ConstructError, DatabaseUnusableError, NewerDatabas
 from construct.store import search_index
 from construct.store.backup import read_into
 from construct.store.database import migrate_copy, transaction
-from construct.store.driver import Connection, connect, errors
+from construct.store.driver import Connection, errors
+from construct.store.driver import scratch as new_scratch
 from construct.store.sql import scalar
 from construct.store.transfer import scratch
 from construct.store.transfer.export_lines import ExportLines
@@ -128,7 +129,7 @@ def import_files(
     _complete_index(db, report)
     name = ", ".join(one_line(str(path)) for path in paths)
     try:
-        with Sources(_file_of(db)) as sources:
+        with Sources(_file_of(db), options.decrypt) as sources:
             sources.find(paths)
             result = _import(db, sources, clock, report, options, announce)
     except RefusedError as error:
@@ -335,7 +336,7 @@ def _read_own(db: Connection, source: SourceFile, reading: _Reading) -> str | No
     if opened.shape is not Shape.OWN_DATABASE:
         return _read_lines(db, opened.numbered_lines())
     # The copy is a temporary file without a name, so it never outlives this process.
-    with source.on_disk() as path, closing(connect("", isolation_level=None)) as copy:
+    with source.on_disk() as path, closing(new_scratch()) as copy:
         try:
             read_into(path, copy)
             migrate_copy(copy, path)
@@ -374,7 +375,7 @@ def _read_older_lines(
     from construct.store.transfer.older_exports import read_older_export  # loads all migrations
 
     # The copy is a temporary file without a name, so it never outlives this process.
-    with closing(connect("", isolation_level=None)) as copy:
+    with closing(new_scratch()) as copy:
         lines = read_older_export(copy, version, numbered)
         _read_lines(db, _records_in(copy))
     return _truncation_warning(head.get("counts"), lines.counts)

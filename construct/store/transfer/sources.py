@@ -15,9 +15,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from construct import age
 from construct.store.transfer.foreign import LeftOut, Refused
 from construct.store.transfer.refused import RefusedError
 from construct.text import one_line
@@ -99,8 +101,12 @@ class SourceFile:
 class Sources:
     """The files found. A context manager: archives stay open until it is left."""
 
-    def __init__(self, database: Path | None) -> None:
-        """Find no file of this database, which may be in a folder that is named."""
+    def __init__(self, database: Path | None, decrypt: Callable[[Path], bytes]) -> None:
+        """Find no file of this database, which may be in a folder that is named.
+
+        `decrypt` returns what an age file holds.
+        """
+        self._decrypt = decrypt
         self.files: list[SourceFile] = []
         self.unread: list[str] = []
         """The names of files that are of no kind that can be read."""
@@ -138,11 +144,17 @@ class Sources:
             self._spool(path, name)
             return
         with path.open("rb") as file:
-            is_archive = file.read(4) in _ZIP
-        if is_archive:
+            beginning = file.read(len(age.MAGIC))
+        if beginning == age.MAGIC:
+            self._in_memory(self._decrypt(path), name)
+        elif beginning[:4] in _ZIP:
             self._in_archive(name, path.open("rb"), 1)
         else:
             self._add(SourceFile(name, path.stat().st_size, lambda: path.open("rb"), path, name))
+
+    def _in_memory(self, content: bytes, name: str) -> None:
+        """Read what was encrypted: no plain word of it goes to a disk."""
+        self._add(SourceFile(name, len(content), lambda: BytesIO(content), None, name))
 
     def _spool(self, path: Path, name: str) -> None:
         """Keep what comes through a pipe, as it can be read only once."""
