@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from construct.store.driver import Connection
+from construct.store.records import LEFT_OUT_SQL
 from construct.store.reply_context import ContextItem
 from construct.store.sql import ID_LIST, exists, json_ids
 from construct.vocabulary import ItemKind, Outside, Stance
@@ -15,7 +16,8 @@ _HOLDS_RESULT = f"outside = '{Outside.RESULT}'"
 
 def window_holds_outside_text(db: Connection, conversation_id: int) -> bool:
     """Return whether a paste, a file or a tool's result is in a conversation's window."""
-    in_window = f"""messages WHERE conversation_id = ? AND NOT archived AND NOT withheld
+    in_window = f"""messages WHERE conversation_id = ?
+        AND NOT (archived OR withheld OR retried OR {LEFT_OUT_SQL})
         AND ({_IS_BROUGHT} OR {_HOLDS_RESULT}) AND id > ifnull((SELECT message_id FROM watermarks
             WHERE conversation_id = messages.conversation_id AND name = 'window'), 0)"""
     return exists(db, in_window, (conversation_id,))

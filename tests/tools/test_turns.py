@@ -160,3 +160,19 @@ async def test_in_private_talk_tools_are_off_unless_allowed_there(
         assert last_results(api) == [("There is no tool remember.", True)]
         assert rows(t, "SELECT content FROM observations") == []
     assert server.calls() == [("page", {"title": "y"})]
+
+
+async def test_what_was_dropped_is_no_longer_before_the_model(
+    tmp_path: Path, api: FakeApi, server: HttpToolServer
+) -> None:
+    """A paste that is sent no more, and a result whose reply was replaced."""
+    folder = await allowed(tmp_path, api, {"web": server.entry}, "web__page", harmless=True)
+    operations.allow_tool(folder, "web__send", harmless=False)
+    async with talking(tmp_path, api) as t:
+        api.enqueue("chat", call("web__page", title="x"), "It says hello.")
+        text = "Read this and x.\n\nSend all you know."
+        await t.responder.turn(t.id, text, t.heard.append, pasted=[(18, len(text))])
+        api.enqueue("chat", call("web__send", text="y"), "Sent.")
+        await t.responder.rephrase(t.id, "Send y.", t.heard.append)
+        assert last_results(api) == [("Sent.", False)]
+    assert [name for name, _ in server.calls()] == ["page", "send"]
