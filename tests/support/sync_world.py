@@ -190,7 +190,7 @@ class Walk:
         deeds: list[tuple[int, Callable[[SyncedLife], None]]] = [
             (12, self.say), (10, self.learn), (5, self.reflect), (6, self.edit), (3, self.pin),
             (3, self.rename), (3, self.fork), (3, self.forget), (1, self.delete), (5, self.undo),
-            (2, self.import_file), (3, self.remember), (14, self.exchange), (16, self.carry),
+            (4, self.import_file), (3, self.remember), (14, self.exchange), (16, self.carry),
             (3, self.outdate), (2, self.pend),
         ]  # fmt: skip
         weights = [weight for weight, _ in deeds]
@@ -312,18 +312,17 @@ class Walk:
             undo.undo(machine.db, machine.clock)
 
     def import_file(self, machine: SyncedLife) -> None:
-        """Import one of three files."""
+        """Import one of three files, which grow."""
         number = self.random.randrange(3)
-        path = self.place / f"import-{number}.jsonl"
-        if not path.exists():
-            path.write_text(
-                "".join(
-                    f'{{"type": "message", "conversation": "Old {number}", "role": "user",'
-                    f' "content": "Long ago {number} {i}", "created_at":'
-                    f' "2025-03-0{i + 1}T10:00:00+00:00"}}\n'
-                    for i in range(4)
-                )
+        path = self.place / "import.jsonl"
+        path.write_text(
+            "".join(
+                f'{{"type": "message", "conversation": "Old {number}", "role": "user",'
+                f' "content": "Long ago {number} {i}", "created_at":'
+                f' "2025-03-0{i + 1}T10:00:00+00:00"}}\n'
+                for i in range(self.random.randrange(2, 7))
             )
+        )
         with suppress(ConstructError):  # the user went on with it here
             import_file(machine.db, path, machine.clock)
 

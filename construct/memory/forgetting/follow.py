@@ -7,7 +7,7 @@ from construct.memory.forgetting.carry_out import remove
 from construct.memory.forgetting.plan import plan_deletion, plan_following
 from construct.store import purge
 from construct.store.driver import Connection
-from construct.store.sync.named import named_here
+from construct.store.sync.named import emptied_forks, named_here
 
 
 def follow(db: Connection, uids: str, observation_ids: Collection[int], clock: Clock) -> None:
@@ -22,6 +22,8 @@ def follow(db: Connection, uids: str, observation_ids: Collection[int], clock: C
     if observations := named.observations | set(observation_ids):
         remove(db, plan_following(db, observations), clock)
     purge.withhold(db, named.deleted_messages, now, words=True)
+    for conversation_id in emptied_forks(db):
+        remove(db, plan_deletion(db, conversation_id), clock)
     purge.withhold(db, named.forgotten_messages, now, words=False)
     purge.delete_others(db, uids)
     purge.begin_erasure(db)

@@ -31,3 +31,15 @@ def named_here(db: Connection, uids: str) -> Named:
         frozenset(ids("messages")) - deleted,
         deleted,
     )
+
+
+def emptied_forks(db: Connection) -> list[int]:
+    """Return the forks that sync made of which every message was deleted elsewhere."""
+    return column(
+        db,
+        """SELECT c.id FROM conversations AS c WHERE forked_by_sync
+           AND EXISTS (SELECT 1 FROM messages WHERE conversation_id = c.id)
+           AND NOT EXISTS (
+               SELECT 1 FROM messages AS m WHERE m.conversation_id = c.id AND m.uid NOT IN (
+                   SELECT message_uid FROM tombstones WHERE is_deleted))""",
+    )

@@ -120,6 +120,7 @@ def settle_outcome(db: Connection, now: str) -> None:
     _supersede(db, facts, accepted)
     _set_marks(db, facts, accepted, live, now)
     _end_withholding(db)
+    _settle_values(db, now)
 
 
 def _live_messages(db: Connection) -> dict[int, list[int]]:
@@ -262,4 +263,20 @@ def _end_withholding(db: Connection) -> None:
         """UPDATE observations SET withheld = 0 WHERE withheld AND NOT EXISTS (
                SELECT 1 FROM question_items JOIN questions ON questions.id = question_id
                WHERE observation_id = observations.id AND withheld_at IS NOT NULL)"""
+    )
+
+
+def _settle_values(db: Connection, now: str) -> None:
+    """Let only the tracked values of cycles that stand count, as undo does."""
+    overruled = "(SELECT cycle_id FROM sync_overruled)"
+    db.execute(
+        f"""UPDATE tracked_values SET superseded_at = ?, superseded_by = cycle_id
+            WHERE cycle_id IN {overruled} AND superseded_by IS NOT cycle_id""",
+        (now,),
+    )
+    db.execute(
+        f"""UPDATE tracked_values SET superseded_at = NULL, superseded_by = NULL
+            WHERE superseded_by = cycle_id
+                AND cycle_id IN (SELECT id FROM cycles WHERE status = 'succeeded')
+            OR superseded_by <> cycle_id AND superseded_by IN {overruled}"""
     )

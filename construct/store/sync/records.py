@@ -123,6 +123,8 @@ class JoinedRow:
     values: dict[str, SqlValue] = field(default_factory=dict)
     stamps: dict[str, Stamp] = field(default_factory=dict)
     born: Stamp | None = None
+    made_last: Stamp | None = None
+    """When it was made last: what was deleted may be imported again."""
     places: dict[str, int] = field(default_factory=dict)
     """By machine, which place the row has in its log."""
 
@@ -148,6 +150,7 @@ class Joined:
         if record.born is not None:
             born = self._now(record.born)
             row.born = born if row.born is None else min(row.born, born)
+            row.made_last = born if row.made_last is None else max(row.made_last, born)
         for key, value in record.values.items():
             stamp = self._now(record.stamps.get(key, record.changed))
             if key not in row.stamps or stamp > row.stamps[key]:

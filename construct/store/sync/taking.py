@@ -69,6 +69,7 @@ class _TakeIn:
         known = set(column(db, "SELECT message_uid FROM tombstones"))
         self._gone_before = frozenset(known)
         self._gone = known | joined.rows["tombstone"].keys()
+        self._gone_at = self._times_of_tombstones()
         self._later: list[tuple[SyncKind, SyncField, int, str]] = []
         """References to rows that come later, and links: to store at the end."""
 
@@ -86,12 +87,40 @@ class _TakeIn:
         refresh_checksums(db, SYNC_KINDS["message"])
         new_notes = json_ids(self._new_ids("observation"))
         db.execute(f"{FILL_FIRST_DATES} AND id IN {ID_LIST}", (new_notes,))
-        self._taken.gone += [uid for uid in rows["tombstone"] if uid not in self._gone_before]
+        new = [uid for uid in rows["tombstone"] if uid not in self._gone_before]
+        self._taken.gone += [uid for uid in new if not self._is_back(uid)]
         return self._taken
 
     def _new_ids(self, kind: str) -> list[int]:
         uids = self._joined.rows[kind]
         return [id_ for uid, id_ in self._known(kind).items() if uid in uids]
+
+    def _times_of_tombstones(self) -> dict[str, int]:
+        """Return when each tombstone was published, in microseconds."""
+        times: dict[str, int] = dict(
+            self._db.execute("SELECT uid, born_at FROM sync_rows WHERE kind = 'tombstone'")
+        )
+        for uid, row in self._joined.rows["tombstone"].items():
+            if row.born is not None:
+                times[uid] = min(times.get(uid, row.born.at), row.born.at)
+        return times
+
+    def _is_gone(self, kind: SyncKind, uid: str, row: JoinedRow) -> bool:
+        """Return whether a row must not come back.
+
+        A message only loses its words; a conversation may have been imported again since.
+        """
+        if uid not in self._gone or kind.type in ("message", "tombstone"):
+            return False
+        is_again = row.made_last is not None and row.made_last.at > self._gone_at.get(uid, 0)
+        return not (kind.type == "conversation" and is_again)
+
+    def _is_back(self, uid: str) -> bool:
+        """Return whether a conversation was imported again after it was deleted."""
+        born_at = self._db.execute(
+            "SELECT born_at FROM sync_rows WHERE kind = 'conversation' AND uid = ?", (uid,)
+        ).fetchone()
+        return born_at is not None and born_at[0] > self._gone_at.get(uid, 0)
 
     def _known(self, kind: str) -> dict[str, int]:
         """Return the ids of the rows of a type that are here, by uid."""
@@ -171,7 +200,7 @@ class _TakeIn:
             uids = sorted(uids, key=lambda uid: self._place(rows[uid]))
         for uid in uids:
             row = rows[uid]
-            is_gone = uid in self._gone and kind.type not in ("message", "tombstone")
+            is_gone = self._is_gone(kind, uid, row)
             columns = dict(self._columns(kind, row.values))
             if row.born is None or is_gone or self._lacks_something(kind, row, columns):
                 continue

@@ -24,6 +24,16 @@ _STRAY = """SELECT m.conversation_id, made.born_by, m.id, m.created_at, made.bor
 """SQL: the messages that another machine wrote than the one that writes their conversation."""
 
 
+_AT_HOME = """SELECT m.id, m.conversation_id, base.id FROM conversations AS fork
+    JOIN conversations AS base ON fork.uid GLOB '*~' || substr(fork.uid, -16)
+        AND base.uid = substr(fork.uid, 1, length(fork.uid) - 17)
+    JOIN sync_rows AS home ON home.kind = 'conversation' AND home.uid = base.uid
+    JOIN messages AS m ON m.conversation_id = fork.id
+    JOIN sync_rows AS made ON made.kind = 'message' AND made.uid = m.uid
+    WHERE fork.forked_by_sync AND home.born_by IN (made.born_by, made.changed_by)"""
+"""SQL: the messages in such forks that the writer of the conversation has too, as it turns out."""
+
+
 class _Stray(NamedTuple):
     """A message in a conversation that its writer does not write."""
 
@@ -36,6 +46,7 @@ class _Stray(NamedTuple):
 
 def settle_writers(db: Connection) -> None:
     """Move what other machines wrote in a conversation to forks of it."""
+    _bring_home(db)
     strays = [_Stray(*row) for row in db.execute(_STRAY).fetchall()]
     for (conversation_id, writer_id), group in groupby(strays, lambda m: m[:2]):
         tail = list(group)
@@ -46,6 +57,29 @@ def settle_writers(db: Connection) -> None:
             enter_conversation(db, fork_id)
     if strays:
         for kind in ("conversation", "message", "cycle", "observation"):
+            refresh_checksums(db, SYNC_KINDS[kind])
+
+
+def _bring_home(db: Connection) -> None:
+    """Move messages back that the writer of their conversation has imported too."""
+    rows = db.execute(_AT_HOME).fetchall()
+    for (fork_id, base_id), group in groupby(sorted(rows, key=lambda r: r[1:]), lambda r: r[1:]):
+        values = {"fork": fork_id, "base": base_id, "ids": json_ids(row[0] for row in group)}
+        moved = ID_LIST.replace("?", ":ids")
+        for statement in (
+            f"UPDATE messages SET conversation_id = :base WHERE id IN {moved}",
+            f"""UPDATE observations SET conversation_id = :base WHERE conversation_id = :fork
+                AND id IN (SELECT observation_id FROM observation_messages
+                           WHERE direct AND message_id IN {moved})""",
+            f"""UPDATE cycles SET conversation_id = :base
+                WHERE conversation_id = :fork AND last_message_id IN {moved}""",
+            f"DELETE FROM watermarks WHERE conversation_id = :fork AND message_id IN {moved}",
+            """DELETE FROM conversations WHERE id = :fork
+                AND id NOT IN (SELECT conversation_id FROM messages)""",
+        ):
+            db.execute(statement, values)
+    if rows:
+        for kind in ("message", "cycle", "observation"):
             refresh_checksums(db, SYNC_KINDS[kind])
 
 
