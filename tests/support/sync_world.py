@@ -3,12 +3,14 @@
 import random
 import re
 import shutil
+import tempfile
 import zlib
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
+from unittest import mock
 
 from construct.config import Settings, Thresholds
 from construct.errors import ConstructError, NotFoundError
@@ -28,6 +30,7 @@ from construct.store.transfer.importing import import_file
 from construct.store.transfer.jsonl import export_jsonl
 from construct.vocabulary import ItemKind
 from tests.memory.builders import Life, stated
+from tests.support.database import new_database
 
 
 class SyncedLife(Life):
@@ -133,6 +136,19 @@ def settle(machines: list[SyncedLife], rounds: int = 4) -> None:
             carry_all(machines)
             machine.sync()
     carry_all(machines)
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Let uids and names of files depend on a seed alone, so that a walk can be taken again."""
+    dice = random.Random(seed)
+    with tempfile.TemporaryDirectory() as folder:
+        new_database(Path(folder) / "x.db").close()  # it is made once, with uids of its own
+    with (
+        mock.patch("os.urandom", dice.randbytes),
+        mock.patch("secrets.token_hex", lambda size=8: dice.randbytes(size).hex()),
+    ):
+        yield
 
 
 @dataclass

@@ -17,7 +17,7 @@ from construct.store.sync.changes import refresh_checksums
 from construct.store.sync.machines import machine_ids
 from construct.store.sync.records import Joined, JoinedRow, Stamp
 from construct.store.sync.tables import SYNC_KINDS, Link, SyncField, SyncKind
-from construct.store.sync.writers import settle_writers
+from construct.store.sync.writers import fork_base, settle_writers
 from construct.store.transfer.checks import SqlValue
 from construct.store.transfer.format import KINDS
 from construct.vocabulary import Replacement
@@ -155,6 +155,9 @@ class _TakeIn:
         fields = {f.key: f for f in kind.fields}
         now = {k: row.values[k] for k in later}
         columns = dict(self._columns(kind, now))
+        for needed in (f for f in kind.fields if f.is_needed):
+            if columns.get(needed.column, "") is None:  # it is gone here: the row stays as it is
+                del columns[needed.column]
         if columns:
             self._set(kind, uid, columns)
         if "is_deleted" in columns:
@@ -276,8 +279,15 @@ class _TakeIn:
                 continue
             value = values[sync_field.key]
             if sync_field.ref:
-                value = None if value is None else self._known(sync_field.ref).get(str(value))
+                value = None if value is None else self._id_of(sync_field.ref, str(value))
             yield sync_field.column, value
+
+    def _id_of(self, kind: str, uid: str) -> int | None:
+        """Return the id of a row; for a fork that is yet to be made here, what it is a fork of."""
+        known = self._known(kind)
+        if uid not in known and kind == "conversation" and uid not in self._gone:
+            return known.get(fork_base(uid))
+        return known.get(uid)
 
     def _is_to_forget(self, row: JoinedRow) -> bool:
         """Return whether a new observation rests on what was forgotten here.

@@ -15,6 +15,8 @@ from construct.store.sql import ID_LIST, exists, insert, json_ids, scalar
 from construct.store.sync.changes import refresh_checksums
 from construct.store.sync.tables import SYNC_KINDS
 
+_SUFFIX_LENGTH = 17
+"""What a fork's uid adds to that of its conversation: `~` and the machine's uid."""
 _STRAY = """SELECT m.conversation_id, made.born_by, m.id, m.created_at, made.born_at
     FROM sync_rows AS made JOIN messages AS m ON m.uid = made.uid
     JOIN conversations AS c ON c.id = m.conversation_id
@@ -24,14 +26,16 @@ _STRAY = """SELECT m.conversation_id, made.born_by, m.id, m.created_at, made.bor
 """SQL: the messages that another machine wrote than the one that writes their conversation."""
 
 
-_AT_HOME = """SELECT m.id, m.conversation_id, base.id FROM conversations AS fork
-    JOIN conversations AS base ON fork.uid GLOB '*~' || substr(fork.uid, -16)
-        AND base.uid = substr(fork.uid, 1, length(fork.uid) - 17)
+_AT_HOME = f"""SELECT m.id, m.conversation_id, base.id FROM conversations AS fork
+    JOIN conversations AS base
+        ON base.uid = substr(fork.uid, 1, length(fork.uid) - {_SUFFIX_LENGTH})
     JOIN sync_rows AS home ON home.kind = 'conversation' AND home.uid = base.uid
+    JOIN sync_rows AS own ON own.kind = 'conversation' AND own.uid = fork.uid
     JOIN messages AS m ON m.conversation_id = fork.id
     JOIN sync_rows AS made ON made.kind = 'message' AND made.uid = m.uid
-    WHERE fork.forked_by_sync AND home.born_by IN (made.born_by, made.changed_by)"""
-"""SQL: the messages in such forks that the writer of the conversation has too, as it turns out."""
+    WHERE fork.forked_by_sync AND (
+        home.born_by IN (made.born_by, made.changed_by) OR made.born_by <> own.born_by)"""
+"""SQL: the messages in such forks that others have imported too, as it turns out."""
 
 
 class _Stray(NamedTuple):
@@ -42,6 +46,11 @@ class _Stray(NamedTuple):
     id: int
     created_at: str
     born_at: int
+
+
+def fork_base(uid: str) -> str:
+    """Return the uid of the conversation that a fork with this uid was made of."""
+    return uid[:-_SUFFIX_LENGTH]
 
 
 def settle_writers(db: Connection) -> None:
@@ -61,7 +70,7 @@ def settle_writers(db: Connection) -> None:
 
 
 def _bring_home(db: Connection) -> None:
-    """Move messages back that the writer of their conversation has imported too."""
+    """Move messages back that other machines have imported too."""
     rows = db.execute(_AT_HOME).fetchall()
     for (fork_id, base_id), group in groupby(sorted(rows, key=lambda r: r[1:]), lambda r: r[1:]):
         values = {"fork": fork_id, "base": base_id, "ids": json_ids(row[0] for row in group)}
