@@ -4,8 +4,9 @@ Each has the exit status of the process (docs/programs.md, "Exit status") and a 
 or two lines: what happened, and what to do next.
 """
 
-import re
 from enum import IntEnum
+
+from construct.program import as_typed
 
 
 def with_note(text: str, note: str) -> str:
@@ -70,18 +71,23 @@ class NotFoundError(ConstructError):
 
 
 class ModelError(ConstructError):
-    """A model call failed; the subclasses say how."""
+    """A model call failed; the subclasses say how.
 
-    @property
-    def in_short(self) -> str:
-        """The first clause of the message, without details, advice or full stop."""
-        return re.split(r" \(|\. |\.?\n|\.$", str(self))[0]
+    `what` happened, without a full stop; `details` in brackets or the like; and `advice`.
+    """
+
+    def __init__(self, what: str, advice: str, details: str = "") -> None:
+        self.what, self.advice, self.details = what, advice, details
+        super().__init__(f"{self.without_advice} {advice}")
 
     @property
     def without_advice(self) -> str:
-        """The first line of the message without its last sentence, which says what to do."""
-        line = str(self).splitlines()[0]
-        return line.rpartition(". ")[0] or line
+        """What happened, in a sentence."""
+        return f"{self.what}{self.details}."
+
+    def with_advice(self, advice: str) -> "ModelError":
+        """Return the same error with other advice."""
+        return type(self)(self.what, advice, self.details)
 
 
 class ModelRejectedError(ModelError):
@@ -107,7 +113,13 @@ class ModelBrokenError(ModelError):
 class ContextOverflowError(ModelError):
     """The request is larger than the model's context window."""
 
-    ADVICE = (
+    def __init__(self, what: str, advice: str = "", details: str = "") -> None:
+        super().__init__(what, advice or larger_window_advice(), details)
+
+
+def larger_window_advice() -> str:
+    """Return what to do when a request is larger than the model's context window."""
+    return (
         "Send a shorter message, or use a model with a larger context window "
-        "(--model; in a chat, /model)."
+        f"(CONSTRUCT_MODEL; {as_typed('/model')})."
     )

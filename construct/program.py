@@ -1,6 +1,8 @@
 """The program's name as the user types it, for the commands that messages suggest."""
 
 import os
+from collections.abc import Callable
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 
@@ -19,6 +21,28 @@ def program_name() -> str:
 def in_shell(arguments: str) -> str:
     """Return a command in backquotes, as the user would type it in the shell."""
     return f"`{program_name()} {arguments}`"
+
+
+_write: ContextVar[Callable[[str], str]] = ContextVar("_write")
+
+
+def as_typed(words: str) -> str:
+    """Return a command, named by its words in the shell, as the user types it here.
+
+    `memory list` is `/memory` in a chat and `construct memory list`, in backquotes, in a
+    shell. A command that only a chat has begins with a slash: `/retry`.
+    """
+    return _write.get(in_shell_or_chat)(words)
+
+
+def write_commands_as(write: Callable[[str], str]) -> None:
+    """Say how `as_typed` writes a command, in this task and those that it starts."""
+    _write.set(write)
+
+
+def in_shell_or_chat(words: str) -> str:
+    """Return a command as somebody in a shell types it, who may have to open a chat for it."""
+    return f"{words} in a chat" if words.startswith("/") else in_shell(words)
 
 
 def _starter() -> str:

@@ -1,7 +1,7 @@
 """Parse and format ids: an observation's number, or `message:N`."""
 
 from construct.errors import UsageError
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.text import shorten
 from construct.vocabulary import ItemKind
 
@@ -19,7 +19,7 @@ def parse_reference(text: str) -> Reference:
         raise UsageError(
             f"{shorten(text, 40)!r} is not an id: "
             "give an observation's number or message:N.\n"
-            f"{in_shell('memory list')} shows the ids."
+            f"{as_typed('memory list')} shows the ids."
         )
     return kind or ItemKind.OBSERVATION, int(number[:18])
 

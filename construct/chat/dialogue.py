@@ -1,7 +1,6 @@
 """Runs the lines the user sends: answers messages, runs slash commands."""
 
 import asyncio
-import re
 import traceback
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
@@ -21,21 +20,12 @@ from construct.errors import ConstructError, UsageError
 from construct.log import logger
 from construct.operations.conversations import last_exchange, small_model_is_news
 from construct.pasted import Span
-from construct.program import in_shell
+from construct.program import in_shell, write_commands_as
 from construct.talk.events import Delta, Event, Kept, Listener, Noticed, TurnResult
 from construct.views.reply import cut_off, why_broken
 
 log = logger("chat")
 
-_COMMAND_LINE = re.compile(r"`(?:uv run )?construct ((?:memory |conversations )?[a-z]+)`")
-_ONLY_IN_A_SHELL = re.compile(r" with -o\b|(?:--model; )?\bin a chat, (?=/)")
-"""A chat leaves this out of errors: " with -o", and "in a chat, " before a slash command."""
-_SLASH_COMMANDS = {
-    "memory list": "memory",
-    "memory search": "recall",
-    "memory add": "remember",
-    "conversations list": "conversations",
-}
 _BARE_WORDS = {
     **dict.fromkeys(("exit", "quit", ":q", ":q!", ":wq"), "/quit or Ctrl-D leaves."),
     "help": "/help lists the commands.",
@@ -55,6 +45,7 @@ class Dialogue:
 
     def __init__(self, chat: Chat, out: Output, *, runs_commands: bool = True) -> None:
         self.registry = all_commands()
+        write_commands_as(self.registry.as_slash)
         self.failed = False
         self.kept = True
         self._chat = chat
@@ -227,12 +218,6 @@ class Dialogue:
         return "interrupted"
 
     def fail(self, text: str) -> None:
-        """Show an error, with the commands as they are typed here, and take note of it."""
+        """Show an error, and take note of it."""
         self.failed = True
-        text = _COMMAND_LINE.sub(self._as_slash_command, text)
-        self._out.error(_ONLY_IN_A_SHELL.sub("", text))
-
-    def _as_slash_command(self, match: re.Match[str]) -> str:
-        """Return the slash command for a quoted shell command, or the quotation unchanged."""
-        name = _SLASH_COMMANDS.get(match[1]) or match[1].rpartition(" ")[2]
-        return match[0] if self.registry.find(name) is None else f"/{name}"
+        self._out.error(text)

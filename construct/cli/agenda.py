@@ -10,7 +10,6 @@ from construct.cli.memory import ChangeableId
 from construct.cli.options import Json, environment, examples, refuse_json_before
 from construct.cli.streams import print_json, show
 from construct.errors import UsageError
-from construct.program import in_shell
 from construct.references import parse_reference
 from construct.vocabulary import Settled
 
@@ -74,7 +73,7 @@ def bare(
     if as_json:
         print_json(agenda_json(shown))
         return
-    show(agenda_view(shown, compact=in_shell("compact"), show_all=in_shell("agenda --all")))
+    show(agenda_view(shown))
 
 
 Series = Annotated[

@@ -102,7 +102,7 @@ def list_memory(
     if as_json:
         print_json(views.memory_list_json(newest))
     elif not newest:
-        say(views.nothing_listed(everything, compact=in_shell("compact")))
+        say(views.nothing_listed(everything))
     elif for_people:
         rest = "Pass a larger --limit to see them."
         show(views.memory_list_view(everything, shown=newest, rest=rest))
@@ -123,7 +123,7 @@ def profile(context: typer.Context, as_json: Json = False) -> None:
     if as_json:
         print_json(profile_json(subjects))
     elif not subjects:
-        say(nothing_known(everything, compact=in_shell("compact")))
+        say(nothing_known(everything))
     else:
         show(profile_view(subjects, clock.today()))
 
@@ -230,8 +230,7 @@ def why(
     with env.reading() as ctx:
         if reference == "last":
             reply = operations.why_last(ctx)
-            full_command = in_shell("memory context --full")
-            view = views.why_last_view(reply, clock, full_command=full_command)
+            view = views.why_last_view(reply, clock)
             data = views.why_last_json(reply)
         else:
             trace = operations.why(ctx, parse_reference(reference))

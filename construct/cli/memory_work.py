@@ -19,7 +19,6 @@ from construct.operations import status as operation
 from construct.operations.context import Context
 from construct.operations.learning import CompactResult
 from construct.operations.status import Status
-from construct.program import in_shell
 from construct.talk.companion import Companion
 from construct.views.words import counted
 
@@ -40,7 +39,7 @@ def status(env: Environment, *, as_json: bool) -> None:
     with env.reading() as ctx:
         current = _status(ctx)
         imported = 0 if as_json else operation.count_unobserved(ctx)
-    view = status_view(current, imported=imported, compact=in_shell("compact"))
+    view = status_view(current, imported=imported)
     print_json(status_json(current)) if as_json else show(view)
 
 
@@ -66,9 +65,7 @@ def watch_status(env: Environment) -> None:
 
         def panel() -> Group:
             current = _status(ctx.at_current())
-            return Group(
-                status_view(current, imported=imported, compact=in_shell("compact")), last_line
-            )
+            return Group(status_view(current, imported=imported), last_line)
 
         theme = theme_on(sys.stdout, env.settings.theme, os.environ)
         live = Live(panel(), console=to_console(sys.stdout, theme), auto_refresh=False)
@@ -239,7 +236,7 @@ def undo(env: Environment, *, yes: bool, as_json: bool) -> None:
                 complain("Nothing was taken back.")
                 return
         done = forgetting.undo(ctx, plan)
-    view = undone_view(done, env.settings.clock.today(), compact=in_shell("compact"))
+    view = undone_view(done, env.settings.clock.today())
     print_json(undone_json(done)) if as_json else show(view)
 
 

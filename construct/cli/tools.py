@@ -8,7 +8,6 @@ import typer
 from construct.cli.options import Json, environment, examples, refuse_json_before
 from construct.cli.streams import complain, print_json, say
 from construct.errors import UsageError
-from construct.program import in_shell
 
 if TYPE_CHECKING:
     from construct.operations.tools import ServerStatus
@@ -104,7 +103,7 @@ def _list(context: typer.Context, as_json: bool) -> None:
             complain(problem)
         print_json(tools_json(status))
         return
-    say(tools_text(status, in_shell("tools allow")[1:-1]))
+    say(tools_text(status))
 
 
 def _show(server: "ServerStatus", as_json: bool) -> None:

@@ -103,8 +103,8 @@ class LocalCall:
         except ModelError as error:
             self._put(error)
         except (RuntimeError, ValueError) as error:  # all that xllamacpp raises
-            words = f"The local model rejected the request ({error})."
-            self._put(ModelRejectedError(words))
+            what = "The local model rejected the request"
+            self._put(ModelRejectedError(what, "Try a shorter message.", f" ({error})"))
         finally:
             _running.discard(self)
 
@@ -145,14 +145,17 @@ def _new_server(path: Path, window: int) -> "Server":
         from xllamacpp import Server
     except ImportError as error:
         raise ModelRejectedError(
-            f"The local model needs xllamacpp, which cannot be imported ({error}). Reinstall it."
+            "The local model needs xllamacpp, which cannot be imported",
+            "Reinstall it.",
+            f" ({error})",
         ) from error
     try:
         return Server(_params(path, window))
     except RuntimeError as error:
         raise ModelRejectedError(
-            f"{path} cannot be loaded as a model. It is damaged, too large for the memory,"
-            " or of a kind that llama.cpp does not know. Set CONSTRUCT_LOCAL_MODEL to another file."
+            f"{path} cannot be loaded as a model",
+            "It is damaged, too large for the memory, or of a kind that llama.cpp does not know."
+            " Set CONSTRUCT_LOCAL_MODEL to another file.",
         ) from error
 
 

@@ -113,10 +113,9 @@ def _error(error: Mapping[str, Any]) -> ModelError:
         # The window is fixed once the model is loaded.
         size = said.removesuffix(", try increasing it")
         return ContextOverflowError(
-            f"This is more than the local model can read at once ({size})."
-            f" {ContextOverflowError.ADVICE}"
+            "This is more than the local model can read at once", details=f" ({size})"
         )
-    return ModelBrokenError(f"The local model failed ({said}). Try again.")
+    return ModelBrokenError("The local model failed", "Try again.", f" ({said})")
 
 
 def _plain(block: Block) -> str:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, NoReturn
 
 from construct.errors import NotConfiguredError
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.vocabulary import AttachmentKind
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Notebook:
     @staticmethod
     def _refuse() -> NoReturn:
         raise NotConfiguredError(
-            f"No model is configured. Run {in_shell('setup')} to choose one, or set"
+            f"No model is configured. Run {as_typed('setup')} to choose one, or set"
             " ANTHROPIC_API_KEY,\n"
             "or ANTHROPIC_BASE_URL to a server that speaks the Messages API."
         )

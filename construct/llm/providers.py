@@ -26,7 +26,7 @@ from construct.llm.notebook import Notebook
 from construct.llm.openai_model import OpenAIModel, is_openais
 from construct.llm.server_errors import OPENAI
 from construct.llm.servers.types import SERVER, FoundModel
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.text import shorten
 from construct.vocabulary import EXTRACTIVE, AttachmentKind, Provider
 
@@ -152,7 +152,7 @@ def choose_models(settings: Settings) -> Models:
     if default is Provider.ANTHROPIC and not settings.has_credentials:
         raise NotConfiguredError(
             "CONSTRUCT_PROVIDER is anthropic, but there are no credentials.\n"
-            f"Run {in_shell('setup')}, or set ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL."
+            f"Run {as_typed('setup')}, or set ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL."
         )
     provider = named_provider(settings)
     if provider is Provider.NOTEBOOK:
@@ -234,14 +234,14 @@ def _openai_model(settings: Settings, name: str | None, setting: str) -> _Chosen
     if not given:
         raise NotConfiguredError(
             "CONSTRUCT_PROVIDER is openai, but there are no credentials.\n"
-            f"Run {in_shell('setup')}, or set OPENAI_API_KEY or OPENAI_BASE_URL."
+            f"Run {as_typed('setup')}, or set OPENAI_API_KEY or OPENAI_BASE_URL."
         )
     _require_extra("openai", "OpenAI's protocol needs")
     if is_openais(given.base_url):
         if name is None:
             raise NotConfiguredError(
                 "CONSTRUCT_PROVIDER is openai, but no model is named.\n"
-                f"Set CONSTRUCT_MODEL. {in_shell('models')} lists the names."
+                f"Set CONSTRUCT_MODEL. {as_typed('models')} lists the names."
             )
         found = FoundModel(name, OPENAI.default_url, SERVER, openais_window(name), vision=True)
     else:
@@ -272,7 +272,7 @@ def _anthropic_model(settings: Settings, name: str | None, setting: str) -> _Cho
         other = f"set {setting} to another" if setting == _WORKER else "name another"
         raise NotConfiguredError(
             f"{wanted} needs credentials.\n"
-            f"Run {in_shell('setup')}, set ANTHROPIC_API_KEY, or {other} model."
+            f"Run {as_typed('setup')}, set ANTHROPIC_API_KEY, or {other} model."
         )
     _check_url(settings.base_url)
     if _is_anthropics(settings.base_url):
@@ -381,7 +381,7 @@ def _local_model(settings: Settings, context_window: int | None = None) -> "Loca
     if settings.local_model is None:
         raise NotConfiguredError(
             "No local model is set. Set CONSTRUCT_LOCAL_MODEL to a GGUF file, or run"
-            f" {in_shell('setup')} to use a model server."
+            f" {as_typed('setup')} to use a model server."
         )
     _require_extra("local", "A local model needs")
     from construct.llm.local_model import LocalModel

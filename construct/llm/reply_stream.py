@@ -120,7 +120,7 @@ class ServerStream:
                     raise failed.failure.error from failed.__cause__
                 self.reply.retried_usage = self.reply.usage_with_retries
                 self.reply.usage = Usage()
-                self._on_retry(failed.failure.error.in_short)
+                self._on_retry(failed.failure.error.what)
             else:
                 return
             await asyncio.sleep(wait)

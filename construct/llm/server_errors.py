@@ -20,6 +20,7 @@ from construct.llm import network
 from construct.text import shorten
 
 ANSWER_SECONDS = 120
+_AGAIN = "Try again."
 
 # The HTTP status that each type of error stands for. Inside a stream the status is 200.
 _STATUS_OF_TYPE = {
@@ -168,8 +169,10 @@ def unreachable(end: Endpoint, error: BaseException, *, may_retry: bool = True) 
     Pass `may_retry=False` if it took long, since another try would take as long again.
     """
     reason = end.quote(network.cause(error)) or "it took too long"
-    text = f"{end.host} cannot be reached ({reason}).\n{_what_to_check(end, reason)}"
-    return Failure(ModelUnreachableError(text), may_retry)
+    error_shown = ModelUnreachableError(
+        f"{end.host} cannot be reached", _what_to_check(end, reason), f" ({reason})"
+    )
+    return Failure(error_shown, may_retry)
 
 
 def _what_to_check(end: Endpoint, reason: str) -> str:
@@ -194,38 +197,40 @@ def silent(end: Endpoint) -> Failure:
     It is not tried again: that would double the wait.
     """
     return Failure(
-        ModelUnreachableError(f"{end.who} was silent for {ANSWER_SECONDS} seconds. Try again.")
+        ModelUnreachableError(f"{end.who} was silent for {ANSWER_SECONDS} seconds", _AGAIN)
     )
 
 
 def broken(end: Endpoint) -> Failure:
     """Return the failure for a connection that broke during the answer."""
     return Failure(
-        ModelBrokenError(f"The connection to {end.host} was lost. Try again."), may_retry=True
+        ModelBrokenError(f"The connection to {end.host} was lost", _AGAIN), may_retry=True
     )
 
 
 def no_answer(end: Endpoint) -> Failure:
     """Return the failure for a response that is not a model's answer."""
-    hint = "Try again."
+    hint = _AGAIN
     if end.base_url is not None:
         hint = (
             f"Check that {end.api.url_setting} is the address of a server that speaks "
             f"{end.api.protocol}."
         )
-    return Failure(ModelBrokenError(f"{end.who} sent no readable answer. {hint}"), may_retry=True)
+    return Failure(ModelBrokenError(f"{end.who} sent no readable answer", hint), may_retry=True)
 
 
 def bad_key(end: Endpoint) -> ModelError:
     """Return the error for a key that cannot be put into a header."""
-    return ModelRejectedError(f"The key contains characters that no key has. {end.check_key}")
+    return ModelRejectedError("The key contains characters that no key has", end.check_key)
 
 
 def bad_address(end: Endpoint, error: Exception) -> ModelError:
     """Return the error for an address, the server's or a proxy's, that cannot be used."""
     variable = network.bad_proxy_variable() or end.api.url_setting
     return ModelRejectedError(
-        f"No connection to {end.host} is possible ({end.quote(str(error))}). Check {variable}."
+        f"No connection to {end.host} is possible",
+        f"Check {variable}.",
+        f" ({end.quote(str(error))})",
     )
 
 
@@ -233,7 +238,9 @@ def bad_certificates(error: OSError) -> ModelError:
     """Return the error for certificates that cannot be read."""
     variable = network.certificate_variable() or "SSL_CERT_FILE"
     reason = shorten(error.strerror or str(error), 200)
-    return ModelRejectedError(f"The certificates cannot be read ({reason}). Check {variable}.")
+    return ModelRejectedError(
+        "The certificates cannot be read", f"Check {variable}.", f" ({reason})"
+    )
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -273,47 +280,44 @@ def _from_status(
     if error.get("code") == "insufficient_quota":  # sent with the status of a passing limit
         status = 402
     if status == 413 or _TOO_LONG.search(f"{said} {error.get('type')} {error.get('code')}"):
-        words = (
-            f"This is more than {end.model} can read at once{quoted}. {ContextOverflowError.ADVICE}"
-        )
-        return Failure(ContextOverflowError(words))
+        what = f"This is more than {end.model} can read at once"
+        return Failure(ContextOverflowError(what, details=quoted))
     if _NO_PICTURES.match(said):
-        return Failure(PicturesRefusedError(_rejected(end, status, quoted)))
+        return Failure(PicturesRefusedError(*_rejected(end, status), quoted))
     if status in _BUSY:
-        return Failure(ModelBusyError(_busy(end, status, quoted, wait)), may_retry=True)
+        state = "is limiting your requests" if status == 429 else "is busy"
+        when = "in a minute" if wait is None else f"in {in_words(wait)}"
+        busy = ModelBusyError(f"{end.who} {state}", f"Try again {when}.", quoted)
+        return Failure(busy, may_retry=True)
     if status >= 500:
-        return Failure(
-            ModelBrokenError(f"{end.who} failed with status {status}{quoted}. Try again."),
-            may_retry=True,
-        )
-    return Failure(ModelRejectedError(_rejected(end, status, quoted)))
+        failed = ModelBrokenError(f"{end.who} failed with status {status}", _AGAIN, quoted)
+        return Failure(failed, may_retry=True)
+    what, advice = _rejected(end, status)
+    is_unexplained = not quoted and what.endswith("rejected the request")
+    return Failure(
+        ModelRejectedError(what, advice, f" with status {status}" if is_unexplained else quoted)
+    )
 
 
-def _busy(end: Endpoint, status: int, quoted: str, wait: float | None) -> str:
-    state = "is limiting your requests" if status == 429 else "is busy"
-    when = "Try again in a minute." if wait is None else f"Try again in {in_words(wait)}."
-    return f"{end.who} {state}{quoted}. {when}"
-
-
-def _rejected(end: Endpoint, status: int, quoted: str) -> str:
+def _rejected(end: Endpoint, status: int) -> tuple[str, str]:
+    """Return what a status that rejects a request means, and what to do."""
     match status:
         case 401 if not (end.api_key or end.auth_token):
-            return f"{end.who} asks for a key, and none was sent{quoted}. {end.api.set_key}"
+            return f"{end.who} asks for a key, and none was sent", end.api.set_key
         case 401:
-            return f"{end.who} rejected the key{quoted}. {end.check_key}"
+            return f"{end.who} rejected the key", end.check_key
         case 403:
-            return f"{end.who} does not permit this{quoted}. {end.check_key}"
+            return f"{end.who} does not permit this", end.check_key
         case 402:
-            return f"{end.who} asks for payment first{quoted}. Check your account's billing."
+            return f"{end.who} asks for payment first", "Check your account's billing."
         case 404:
             also = f" and {end.api.url_setting}" if end.base_url else ""
             model = repr(end.quote(end.model))
-            return f"{end.who} has no model {model}{quoted}. Check {end.model_setting}{also}."
+            return f"{end.who} has no model {model}", f"Check {end.model_setting}{also}."
         case 301 | 302 | 303 | 307 | 308:
             check = f"Check {end.api.url_setting}." if end.base_url else end.check_url
-            return f"{end.who} redirects to another address, and nothing was sent there. {check}"
-    why = quoted or f" with status {status}"
-    return f"{end.who} rejected the request{why}. Asking again will not help."
+            return f"{end.who} redirects to another address, and nothing was sent there", check
+    return f"{end.who} rejected the request", "Asking again will not help."
 
 
 def _error_of(body: object) -> Mapping[str, Any]:

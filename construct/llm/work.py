@@ -28,11 +28,11 @@ async def collect(stream: ReplyStream, request: WorkRequest, who: str) -> WorkRe
                     break
         else:
             if reply.stop_reason is None:
-                raise ModelBrokenError(f"{who} broke off its answer. Try again.")
+                raise ModelBrokenError(f"{who} broke off its answer", "Try again.")
     except ModelError as error:
         if not reply.text and reply.usage_with_retries == Usage():
             raise
-        trouble = f"{error.in_short}."
+        trouble = f"{error.what}."
     except asyncio.CancelledError:
         if (usage := _usage_so_far(reply)) != Usage():
             request.cancelled(usage)

@@ -22,7 +22,7 @@ from construct.language.wordlists import MONTHS
 from construct.language.words import normal_form, tokens, words
 from construct.memory.agenda import skipped_days
 from construct.memory.shown.lines import NoteFields, line_tokens
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.store import cycles, note_links, observations, succession
 from construct.store.database import transaction
 from construct.store.driver import Connection
@@ -280,7 +280,7 @@ def in_force(db: Connection, observation_id: int) -> Observation:
         )
     raise ConstructError(
         f"Observation {observation_id} is no longer active: it was undone or dropped.\n"
-        f"{in_shell('memory list')} shows those that are."
+        f"{as_typed('memory list')} shows those that are."
     )
 
 

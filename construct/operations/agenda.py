@@ -17,7 +17,7 @@ from construct.memory import corrections
 from construct.memory.agenda import AgendaItem, agenda_items, recent
 from construct.operations.context import Context
 from construct.operations.memory import correctable
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.references import Reference
 from construct.store.agenda import (
     DatedNote,
@@ -120,7 +120,7 @@ def _not_on_agenda(ctx: Context, wanted: Observation) -> NotFoundError:
     is_settled = settled_by(ctx.db, wanted.cycle_id) is not None
     why = "is already marked as done or cancelled" if is_settled else "is not on the agenda"
     return NotFoundError(
-        f"Observation {wanted.id} {why}.\n{in_shell('agenda --all')} shows what is on the agenda."
+        f"Observation {wanted.id} {why}.\n{as_typed('agenda --all')} shows what is on the agenda."
     )
 
 

@@ -16,7 +16,7 @@ from construct.load_settings import nearest_setting
 from construct.memory.recall.indexing import by_another_model, is_for_another_model
 from construct.memory.recall.meaning import meaning_for
 from construct.operations.indexing import by_words_alone, working_meaning
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.store.attachments import attachment_violations
 from construct.store.converting import plain_copy
 from construct.store.copy_before_migration import find_copy_before_migration
@@ -118,7 +118,7 @@ def _encryption(settings: Settings) -> list[Check]:
     if not is_encrypted(settings.db):
         return []
     if copy := plain_copy(settings.db):
-        advice = f"{copy} is not encrypted yet: run {in_shell('encrypt')} again"
+        advice = f"{copy} is not encrypted yet: run {as_typed('encrypt')} again"
         return [Check("encryption", False, advice)]
     return [Check("encryption", True, "the database is encrypted")]
 
@@ -150,7 +150,7 @@ def _given(settings: Settings) -> Iterator[str]:
 def _credentials(settings: Settings, models: Models) -> Check:
     worker = f"memory worker {models.worker_name}"
     if models.is_notebook:
-        hint = f"no model replies, only the notebook. Run {in_shell('setup')} to choose one"
+        hint = f"no model replies, only the notebook. Run {as_typed('setup')} to choose one"
         return Check("credentials", True, f"{hint}; {worker}")
     detail = f"main model {models.main.name}, {worker}"
     is_openai = models.provider is Provider.OPENAI
@@ -186,7 +186,7 @@ def _erasure(db: Connection) -> list[Check]:
         return []
     detail = (
         "what was deleted is still in the file: another program is using the file, or the disk "
-        f"is full. Close that program or make room, then run {in_shell('doctor')} again."
+        f"is full. Close that program or make room, then run {as_typed('doctor')} again."
     )
     return [Check("deleted", False, detail)]
 
@@ -217,7 +217,7 @@ def _machines(db: Connection) -> list[Check]:
     if not names:
         return [Check("machines", True, "all have followed what was forgotten")]
     detail = f"{', '.join(names)} still has what was forgotten on another machine in its files"
-    return [Check("machines", True, f"{detail}; {in_shell('sync status')} says more")]
+    return [Check("machines", True, f"{detail}; {as_typed('sync status')} says more")]
 
 
 def _meaning(db: Connection, settings: Settings) -> Check:
@@ -234,5 +234,5 @@ def _meaning(db: Connection, settings: Settings) -> Check:
     state = "every entry has its vector"
     if missing:
         entries = "1 entry has" if missing == 1 else f"{missing:,} entries have"
-        state = f"{entries} no vector yet: {in_shell('reindex')} adds what is missing"
+        state = f"{entries} no vector yet: {as_typed('reindex')} adds what is missing"
     return Check("meaning", True, f"search uses words and meaning; {state}")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from construct.config import Settings
 from construct.errors import ConstructError, NotFoundError, UsageError
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.store import converting, encryption, purge
 from construct.store.converting import KeyChange
 from construct.store.database import open_database
@@ -81,7 +81,7 @@ def encrypt(settings: Settings, new_passphrase: NewPassphrase) -> Conversion:
         copy = converting.plain_copy(path)
         if copy is None:
             raise ConstructError(
-                f"{path} is encrypted already.\n{in_shell('encrypt --rekey')} changes its key."
+                f"{path} is encrypted already.\n{as_typed('encrypt --rekey')} changes its key."
             )
         converting.convert_copy(copy, None, encryption.key_of(path))
         return Conversion((copy,), is_encrypted=True, has_key_file=_has_wrapped_key(path))
@@ -131,7 +131,7 @@ def _database(settings: Settings) -> Path:
 def _encrypted_database(settings: Settings) -> Path:
     path = _database(settings)
     if not encryption.is_encrypted(path):
-        raise ConstructError(f"{path} is not encrypted.\n{in_shell('encrypt')} does that.")
+        raise ConstructError(f"{path} is not encrypted.\n{as_typed('encrypt')} does that.")
     return path
 
 

@@ -10,7 +10,7 @@ from construct.llm.embedding import Embedder
 from construct.memory.recall import indexing
 from construct.memory.recall.meaning import Meaning, meaning_for
 from construct.operations.context import Context
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.store import vectors
 
 
@@ -42,7 +42,7 @@ def reindex(ctx: Context, entered: int, progress: Callable[[str, int, int], None
 def by_words_alone() -> str:
     """Return a note that search uses words alone, with the command to change that."""
     command = this_installation().with_extra("semantic")
-    return f"search uses words alone; to add meaning, run `{command}`, then {in_shell('reindex')}"
+    return f"search uses words alone; to add meaning, run `{command}`, then {as_typed('reindex')}"
 
 
 def working_meaning(settings: Settings) -> Meaning:

@@ -15,7 +15,7 @@ from construct.memory.cycles.situation import is_over_limit, spent_today
 from construct.memory.learning.observer_call import batch_tokens
 from construct.memory.learning.reflection_checks import Reflection
 from construct.operations.context import Context
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.store import backlog, cycles
 from construct.store.backlog import Backlog
 from construct.store.database import transaction
@@ -171,7 +171,7 @@ async def _step(companion: Companion, conversation_id: int, when_spent: str) -> 
     if not messages:
         return Observed(
             stopped=f"conversation {conversation_id} could not be observed."
-            f" Run {in_shell('doctor')}"
+            f" Run {as_typed('doctor')}"
         )
     fallback = None
     if model is not None:

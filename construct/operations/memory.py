@@ -13,7 +13,7 @@ from construct.memory.graph.names import USER
 from construct.memory.shown.forks import descent
 from construct.operations.context import Context
 from construct.operations.memory_filter import MemoryFilter, parse_filter
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.references import Reference
 from construct.store import graph as graph_rows
 from construct.store import messages, note_history, observations
@@ -153,7 +153,7 @@ def correctable(ctx: Context, reference: Reference) -> Observation:
     if kind == ItemKind.MESSAGE:
         raise NotFoundError(
             f"message:{number} is a message: only observations can be changed.\n"
-            f"{in_shell('memory why')} with its id shows what was learned from it."
+            f"{as_typed('memory why')} with its id shows what was learned from it."
         )
     return observations.observation(ctx.db, number)
 

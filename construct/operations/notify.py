@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from construct.errors import ConstructError
 from construct.installation import this_installation
-from construct.program import in_shell
+from construct.program import as_typed
 
 DESKTOP = "desktop"
 _TITLE = "Construct"
@@ -65,12 +65,12 @@ def _to_desktop(text: str) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NotDeliveredError(
             f"Cannot show a reminder: {command[0]} did not run ({type(error).__name__}).\n"
-            f"{in_shell('remind')} tries again."
+            f"{as_typed('remind')} tries again."
         ) from error
     if done.returncode:
         raise NotDeliveredError(
             f"Cannot show a reminder: {command[0]} failed with status {done.returncode}.\n"
-            f"{in_shell('remind')} tries again."
+            f"{as_typed('remind')} tries again."
         )
 
 
@@ -107,5 +107,5 @@ def _through_apprise(address: str, text: str) -> None:
     if not is_sent:
         raise NotDeliveredError(
             "The reminder could not be sent to CONSTRUCT_NOTIFY.\n"
-            f"{in_shell('remind')} tries again."
+            f"{as_typed('remind')} tries again."
         )

@@ -17,7 +17,7 @@ from pathlib import Path
 from construct.config import Settings
 from construct.errors import ConstructError
 from construct.operations.encryption import secret_of
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.store.database import make_folder
 from construct.store.encryption import is_encrypted
 
@@ -92,7 +92,7 @@ def uninstall(settings: Settings) -> list[str]:
     note_file = _note_file(settings.config_dir)
     if not note_file.exists():
         raise ConstructError(
-            f"No reminders are installed on this machine.\n{in_shell('remind install')} does that."
+            f"No reminders are installed on this machine.\n{as_typed('remind install')} does that."
         )
     note = json.loads(note_file.read_text("utf-8"))
     for words in note["stop"]:

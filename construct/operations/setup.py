@@ -31,7 +31,7 @@ from construct.llm.servers.types import ANTHROPIC, GGUF, FoundModel, models_name
 from construct.llm.servers.windows import ask_for_window
 from construct.llm.types import ChatMessage, Request, Text
 from construct.load_settings import load_settings
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.setting_sources import (
     CREDENTIALS,
     OPENAI_CREDENTIALS,
@@ -214,7 +214,7 @@ def choose_server(url: str, model: str | None = None, key: str | None = None) ->
             raise ConstructError(
                 f"{url} cannot be reached, or lists no models.\n"
                 "Check the address and the key, or name a model too: "
-                f"{in_shell('setup --server URL --use MODEL')}."
+                f"{as_typed('setup --server URL --use MODEL')}."
             )
         model = listed[0].name
     else:
@@ -243,7 +243,7 @@ def choose_openai(
         if not listed:
             raise ConstructError(
                 "No model is named, and none can be chosen for you.\n"
-                f"Name one: {in_shell('setup --openai --use MODEL')}, with --server URL if it is "
+                f"Name one: {as_typed('setup --openai --use MODEL')}, with --server URL if it is "
                 "not OpenAI's."
             )
         model = listed[0].name
@@ -301,7 +301,7 @@ def choose_named(
         return _choose_on_same_server(settings, name)
     raise UsageError(
         f"No model {name} was found on this machine.\n"
-        f"{in_shell('models')} lists the available ones. Name a server elsewhere with "
+        f"{as_typed('models')} lists the available ones. Name a server elsewhere with "
         "--server URL; Claude needs a key: --key -"
     )
 
@@ -331,8 +331,10 @@ async def save(
     wanted = _settings_with(settings, choice)
     try:
         answer, advice, is_window_assumed = await _try_out(wanted)
+    except ModelError as error:
+        raise error.with_advice(_as_typed_in_setup(error.advice, choice)) from error
     except ConstructError as error:
-        raise type(error)(_with_what_was_typed(str(error), choice)) from error
+        raise type(error)(_as_typed_in_setup(str(error), choice)) from error
     window = await asyncio.to_thread(_asked_window, wanted) if is_window_assumed else None
     if window is not None:
         advice = ""
@@ -354,11 +356,11 @@ async def save(
     return SavedChoice(choice, answer, advice, path, _overriding(current, choice), window)
 
 
-def _with_what_was_typed(message: str, choice: ModelChoice) -> str:
-    """Return an error that names what was typed in setup instead of the settings."""
-    for advice, typed in _MODEL_TYPED if choice.is_model_only else _TYPED:
-        message = message.replace(advice, typed)
-    return message
+def _as_typed_in_setup(advice: str, choice: ModelChoice) -> str:
+    """Return advice that names what was typed in setup instead of the settings."""
+    for settings, typed in _MODEL_TYPED if choice.is_model_only else _TYPED:
+        advice = advice.replace(settings, typed)
+    return advice
 
 
 def _overriding(current: Settings, choice: ModelChoice) -> str | None:

@@ -17,7 +17,7 @@ from construct.memory import forgetting
 from construct.memory.config import memory_config_for
 from construct.operations import sync_files
 from construct.operations.context import Context
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.store import purge
 from construct.store.database import make_folder, open_database, transaction
 from construct.store.driver import Connection, errors
@@ -133,10 +133,10 @@ def _named(known: Sequence[Machine], name: str) -> Machine:
     if found:
         raise UsageError(
             f"{len(found)} machines have that name: {', '.join(m.uid for m in found)}.\n"
-            f"Give the one of its directory: {in_shell('sync status --json')} has both."
+            f"Give the one of its directory: {as_typed('sync status --json')} has both."
         )
     raise NotFoundError(
-        f"There is no machine “{one_line(name)}”.\n{in_shell('sync status')} lists them."
+        f"There is no machine “{one_line(name)}”.\n{as_typed('sync status')} lists them."
     )
 
 
@@ -192,7 +192,7 @@ def _keys(ctx: Context, place: Path, given: str | None) -> tuple[str | None, tup
     if not known:
         raise UsageError(
             f"{place} belongs to machines that are in step already.\n"
-            f"Join them with their key: {in_shell('sync FOLDER --key -')}"
+            f"Join them with their key: {as_typed('sync FOLDER --key -')}"
         )
     try:
         folder.try_keys(place, known)
@@ -200,7 +200,7 @@ def _keys(ctx: Context, place: Path, given: str | None) -> tuple[str | None, tup
         if not _is_earlier_key(place, known):
             raise ConstructError(
                 "The folder has another key: it was changed on another machine.\n"
-                f"Give the new one: {in_shell('sync FOLDER --key -')}"
+                f"Give the new one: {as_typed('sync FOLDER --key -')}"
             ) from None
         folder.write_folder_file(place, known[0])  # changing the key was interrupted
     except age.DamagedFileError:

@@ -7,7 +7,7 @@ from construct.memory.shown.forks import descent
 from construct.memory.trace import Trace, trace_observation
 from construct.operations.context import Context
 from construct.operations.memory import show
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.references import Reference
 from construct.store import note_links, observations
 from construct.store.attachments import attachments_of
@@ -94,7 +94,7 @@ def why_last(ctx: Context) -> ReplyTrace:
     if context is None:
         raise NotFoundError(
             f"What the model was given for the last reply (message:{reply_id}) was not recorded.\n"
-            f"If a model replies, {in_shell('memory context')} shows what it would be given now."
+            f"If a model replies, {as_typed('memory context')} shows what it would be given now."
         )
     shown_now = shown_ids(ctx.db, reply.conversation_id) if context.lines else ()
     shown = observations.observations(ctx.db, shown_now)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from construct.errors import NotFoundError
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.store.driver import Connection
 from construct.store.records import Message, StoredAttachment
 from construct.store.sql import ID_LIST, first, insert, json_ids, new_uid, scalar, select
@@ -75,7 +75,7 @@ def get_attachment(db: Connection, attachment_id: int) -> StoredAttachment:
     if attachment is None:
         raise NotFoundError(
             f"There is no attachment {attachment_id}.\n"
-            f"{in_shell('conversations show')} with a conversation's id shows its attachments."
+            f"{as_typed('conversations show')} with a conversation's id shows its attachments."
         )
     return attachment
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from construct.errors import NotFoundError
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.store.driver import Connection
 from construct.store.records import Conversation, Watermarks
 from construct.store.sql import column, columns, exists, first, insert, new_uid, scalar, select
@@ -33,7 +33,7 @@ def get_conversation(db: Connection, conversation_id: int) -> Conversation:
     if conversation is None:
         raise NotFoundError(
             f"There is no conversation {conversation_id}.\n"
-            f"{in_shell('conversations list')} shows them."
+            f"{as_typed('conversations list')} shows them."
         )
     return conversation
 

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from construct.errors import ConstructError, DatabaseUnusableError, NewerDatabaseError
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.store.driver import error_name
 
 _MIN_FREE_BYTES = 1 << 16
@@ -37,11 +37,11 @@ def explain(error: Exception, path: Path | str) -> ConstructError:
     if name.startswith("SQLITE_IOERR"):
         return ConstructError(
             f"Reading or writing the database {path} failed ({text}).\n"
-            f"Check the disk, then run {in_shell('doctor')}."
+            f"Check the disk, then run {as_typed('doctor')}."
         )
     return DatabaseUnusableError(
         f"The database {path} cannot be used: {text}.\n"
-        f"Run {in_shell('doctor')}, or name another file with --db."
+        f"Run {as_typed('doctor')}, or name another file with --db."
     )
 
 

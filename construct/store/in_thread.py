@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -60,7 +61,7 @@ class Store:
             except errors() as error:
                 raise faults.explain(error, self.path) from error
 
-        future = asyncio.get_running_loop().run_in_executor(self._thread, run)
+        future = asyncio.get_running_loop().run_in_executor(self._thread, copy_context().run, run)
         future.add_done_callback(_retrieve_exception)
         return await asyncio.shield(future)
 

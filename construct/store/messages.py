@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from construct import tokens
 from construct.errors import NotFoundError
 from construct.pasted import Span, dump_spans
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.store.attachments import NewAttachment, add_attachments
 from construct.store.conversations import get_conversation
 from construct.store.driver import Connection
@@ -229,7 +229,7 @@ def get_message(db: Connection, message_id: int) -> Message:
     message = first(db, Message, "messages WHERE id = ?", (message_id,))
     if message is None:
         raise NotFoundError(
-            f"There is no message {message_id}.\n{in_shell('memory search')} finds messages."
+            f"There is no message {message_id}.\n{as_typed('memory search')} finds messages."
         )
     return message
 

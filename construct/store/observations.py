@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from construct.errors import NotFoundError
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.store.driver import Connection
 from construct.store.forbidden import is_forbidden
 from construct.store.records import Descent, Observation
@@ -57,7 +57,7 @@ def observation(db: Connection, observation_id: int) -> Observation:
     record = first(db, Observation, "observations WHERE id = ?", (observation_id,))
     if record is None:
         raise NotFoundError(
-            f"There is no observation {observation_id}.\n{in_shell('memory list')} shows the ids."
+            f"There is no observation {observation_id}.\n{as_typed('memory list')} shows the ids."
         )
     return record
 

@@ -74,8 +74,7 @@ def text_file(target: Path) -> Iterator[TextIO]:
 def _refuse_any_database(target: Path) -> None:
     if _beginning(target) == MAGIC:  # another memory, or an earlier copy of one
         raise UsageError(
-            f"{target} is a database. Only an SQLite export can replace it.\n"
-            "Name another file with -o."
+            f"{target} is a database. Only an SQLite export can replace it.\nName another file."
         )
 
 
@@ -97,17 +96,17 @@ def explaining(target: Path | None) -> Iterator[None]:
     except OSError as error:
         raise ConstructError(
             f"Cannot write to {target or 'standard output'}: {error.strerror or error}.\n"
-            f"Name {'another' if target else 'a'} file with -o."
+            f"Name {'another' if target else 'a'} file."
         ) from error
 
 
 def refuse_foreign_file(target: Path) -> None:
     """Raise UsageError for a file that is neither empty nor one that Construct wrote."""
     if target.is_file() and not _is_ours(target):
-        advice = "Pass --force to replace it, or name another file with -o."
+        advice = "Pass --force to replace it, or name another file."
         with suppress(OSError):
             if _beginning(target) == MAGIC:  # --force does not replace it with text
-                advice = "Name another file with -o."
+                advice = "Name another file."
         raise UsageError(
             f"{target} exists, and is not an export or a report of Construct.\n{advice}"
         )

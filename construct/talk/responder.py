@@ -21,7 +21,7 @@ from construct.log import logger
 from construct.memory.shown.files import new_attachment
 from construct.memory.tools import MEMORY_TOOLS, ToolBox, summary
 from construct.pasted import Span
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.store.driver import Connection
 from construct.store.messages import NewMessage
 from construct.store.outside_text import any_from_outside
@@ -110,7 +110,7 @@ class Responder:
         if self._companion.models.is_notebook:
             raise UsageError(
                 "The notebook replies by fixed rules: trying again gives the same reply.\n"
-                f"Run {in_shell('setup')} to choose a model."
+                f"Run {as_typed('setup')} to choose a model."
             )
         turn = await self._companion.store.call(self.ledger.begin_again, conversation_id)
         return None if turn is None else await self._answer(turn, listen)

@@ -12,6 +12,7 @@ from construct.clock import from_text
 from construct.language.periods import parse_when, relative_words
 from construct.memory.agenda import AgendaItem, short_text, skipped_days
 from construct.operations.agenda import Agenda, CalendarEvent
+from construct.program import as_typed
 from construct.text import one_line
 from construct.views.shapes import PlanJson, plan_json, undated_plan_json
 from construct.views.widgets import Prose, grid, spaced
@@ -38,9 +39,7 @@ def agenda_json(agenda: Agenda) -> list[PlanJson]:
     return [*dated, *(undated_plan_json(note) for note in agenda.undated)]
 
 
-def agenda_view(
-    agenda: Agenda, *, compact: str = "/compact", show_all: str = "/agenda all"
-) -> RenderableType:
+def agenda_view(agenda: Agenda) -> RenderableType:
     """Return the agenda as sections: today, ahead, vague dates, outcome unknown, no day.
 
     `compact` is the command that adds plans from messages which are not compacted, and
@@ -57,12 +56,14 @@ def agenda_view(
         sections.append(Text(NOTHING))
     if agenda.left_out:
         text = f"Not listed: {counted(agenda.left_out, 'plan')} without a day, or long past it."
-        sections.append(Text(f"{text} {show_all} shows everything.", style="dim"))
+        sections.append(Text(f"{text} {as_typed('agenda --all')} shows everything.", style="dim"))
     if agenda.not_compacted:
         count = agenda.not_compacted
         last, its = ("message", "its") if count == 1 else (f"{count:,} messages", "their")
         where = "the current conversation"
-        text = f"Not included yet: the last {last} of {where}. {compact} adds {its} plans."
+        text = (
+            f"Not included yet: the last {last} of {where}. {as_typed('compact')} adds {its} plans."
+        )
         sections.append(Text(text, style="dim"))
     return spaced(sections)
 

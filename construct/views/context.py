@@ -21,7 +21,7 @@ from construct.memory.shown.context import (
     tool_tokens,
 )
 from construct.operations.status import NextRequest
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.text import one_line, printable, shorten
 from construct.views.widgets import AccentBar, grid
 from construct.views.words import counted, percent
@@ -43,9 +43,7 @@ class _Passage(NamedTuple):
     ends_cached_prefix: bool = False
 
 
-def context_view(
-    upcoming: NextRequest, *, full: bool = False, full_command: str = "--full"
-) -> RenderableType:
+def context_view(upcoming: NextRequest, *, full: bool = False) -> RenderableType:
     """Return the request part by part, then a table of the tokens each part takes.
 
     Long texts are abbreviated unless `full`; `full_command` says how to ask for it. The
@@ -55,7 +53,7 @@ def context_view(
     if upcoming.model == Provider.NOTEBOOK:
         return Text(
             "The notebook replies, so your message is sent to no model for its reply."
-            f" Run {in_shell('setup')} to choose one."
+            f" Run {as_typed('setup')} to choose one."
         )
     request = upcoming.request
     sizes = request_tokens(request)
@@ -70,7 +68,7 @@ def context_view(
             f"{_CACHE_LIFE_WORDS[request.cache_life]}.",
             "dim",
         ),
-        ("" if full else f" {full_command} shows every word.", "dim"),
+        ("" if full else f" {as_typed('memory context --full')} shows every word.", "dim"),
     )
     return Group(*_parts(request, full=full), head, Padding(_bars(request, sizes), (1, 0, 0, 2)))
 

@@ -16,7 +16,7 @@ from rich.text import Text
 from construct.clock import Clock
 from construct.memory.reading_tools import Found, item_line
 from construct.operations.doors import Details
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.store.doors import DoorCalls
 from construct.store.records import Observation
 from construct.text import one_line
@@ -61,7 +61,7 @@ def doors_view(usage: Sequence[DoorCalls], clock: Clock) -> RenderableType:
     if not usage:
         return (
             "No other program has read your memory yet. "
-            f"{in_shell('mcp --help')} says how to connect one."
+            f"{as_typed('mcp --help')} says how to connect one."
         )
     parts: list[RenderableType] = []
     for client, calls in groupby(usage, key=lambda call: call.client):

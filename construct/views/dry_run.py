@@ -11,7 +11,7 @@ from construct.memory.learning.proposals import ProposedObservation
 from construct.memory.shown.lines import readable_line
 from construct.operations.dry_run import DryRun, DryRunPlan
 from construct.operations.read_again import Difference, Taken
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.store.records import Observation
 from construct.text import one_line
 from construct.views.shapes import draft_json, note_json
@@ -114,7 +114,7 @@ def taken_view(taken: Taken) -> str:
         )
         if number
     ]
-    return f"Taken over: {', '.join(counts)}. {in_shell('undo')} takes it back."
+    return f"Taken over: {', '.join(counts)}. {as_typed('undo')} takes it back."
 
 
 def _problems(done: DryRun) -> RenderableType:

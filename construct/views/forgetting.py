@@ -12,7 +12,7 @@ from rich.text import Text
 from construct.memory.forgetting import ForgetPlan, Forgotten
 from construct.memory.undo import Undone
 from construct.operations.forgetting import ForgetQuestion, Undo
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.store.questions import ForgetRequest
 from construct.store.records import Cycle, Message, Observation
 from construct.text import one_line, shorten
@@ -76,7 +76,7 @@ def still_in_file() -> str:
     """Return the sentence for when deleted bytes could not be cleared yet."""
     return (
         " What was deleted is still in the file: another program is reading the file, or the disk"
-        f" is full or failing. Close that program or make room, then run {in_shell('doctor')}: it"
+        f" is full or failing. Close that program or make room, then run {as_typed('doctor')}: it"
         " clears out what was deleted."
     )
 
@@ -147,14 +147,14 @@ def undo_plan_view(plan: Undo, today: date) -> RenderableType:
     return Group(head, *_changes(plan.changes, today, _WOULD_UNDO))
 
 
-def undone_view(done: Undo, today: date, *, compact: str = "/compact") -> RenderableType:
+def undone_view(done: Undo, today: date) -> RenderableType:
     """Return what was taken back, what that changed, and when it will be done again.
 
     `compact` is the command that starts memory work at once.
     """
     head = Text(f"Taken back: {_cycle_names(done)}.", style="heading3")
     parts = [head, *_changes(done.changes, today, _DID_UNDO)]
-    if later := _when_repeated(done, compact):
+    if later := _when_repeated(done):
         parts.append(Text(later, style="dim"))
     return Group(*parts)
 
@@ -300,23 +300,22 @@ def _cycle_names(undo: Undo) -> str:
     return text
 
 
-def _when_repeated(done: Undo, compact: str) -> str:
+def _when_repeated(done: Undo) -> str:
     """Return when the work that was taken back will be done again, or ""."""
     cycle = done.changes.cycle
     if not done.learns:
         return ""
     if done.is_of_archived:
-        return f"Those messages were imported: {in_shell('observe')} reads them again."
-    if not done.is_here:
-        # The shell's `construct compact` works on the current conversation only.
-        from_shell = f" ({in_shell(f'chat --conversation {cycle.conversation_id}')})"
-        compact = f"/compact there{from_shell if compact != '/compact' else ''}"
+        return f"Those messages were imported: {as_typed('observe')} reads them again."
+    compact = as_typed("compact")
     if cycle.kind == CycleKind.OBSERVER and done.is_here:
         return f"Those messages will be read again after more talk, or when you run {compact}."
     if cycle.kind == CycleKind.OBSERVER:
+        # Both doors compact the current conversation only.
+        there = as_typed(f"/switch {cycle.conversation_id}")
         return (
             f"Those messages, in conversation {cycle.conversation_id}, will be read again after "
-            f"more talk there, or when you run {compact}."
+            f"more talk there, or when you run {compact} there ({there})."
         )
     if cycle.kind == CycleKind.REFLECTOR:
         return (

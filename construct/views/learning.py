@@ -4,7 +4,7 @@ from typing import Any
 
 from construct.memory.learning.reflection_checks import ChangeKind, Reflection
 from construct.operations.learning import CompactResult, Observed, ObservePlan
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.text import shorten
 from construct.views.words import counted, expected_cost, money
 
@@ -88,7 +88,7 @@ def observed_view(done: Observed, since: str | None = None) -> str:
         lines.append(f"Stopped: {done.stopped}.")
     if done.messages_left:
         left = counted(done.messages_left, "message")
-        lines.append(f"Left for the next {in_shell('observe')}: {left}.")
+        lines.append(f"Left for the next {as_typed('observe')}: {left}.")
     return "\n".join(lines)
 
 

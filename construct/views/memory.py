@@ -18,7 +18,7 @@ from construct.memory.graph.reading import Tree as GraphTree
 from construct.memory.shown.lines import SIGNS, readable_line
 from construct.operations.agenda import Settlement
 from construct.operations.memory import MemoryList
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.store.records import Message, Observation
 from construct.text import one_line
 from construct.views.shapes import NoteJson, note_json
@@ -57,7 +57,7 @@ def memory_list_view(
     return Group(*parts)
 
 
-def nothing_listed(memory_list: MemoryList, *, compact: str, search: str = "") -> str:
+def nothing_listed(memory_list: MemoryList, *, search: str = "") -> str:
     """Return why a list is empty, and what would help.
 
     `compact` is the command for memory work; `search` is a sentence about searching.
@@ -66,20 +66,20 @@ def nothing_listed(memory_list: MemoryList, *, compact: str, search: str = "") -
         return f"No matches: {' · '.join(memory_list.filter.parts())}.{search}"
     if memory_list.is_past:
         return "Nothing was remembered then."
-    return f"Nothing is remembered yet. {how_to_learn(memory_list, compact)}"
+    return f"Nothing is remembered yet. {how_to_learn(memory_list)}"
 
 
-def how_to_learn(memory_list: MemoryList, compact: str) -> str:
+def how_to_learn(memory_list: MemoryList) -> str:
     """Return when or how something will be learned; `compact` is the command for memory work."""
     if memory_list.setting != MemorySetting.ON:
         return (
             f"CONSTRUCT_MEMORY is {memory_list.setting}, so nothing is learned. Set it to on first."
         )
     if memory_list.unobserved:
-        return f"{in_shell('observe')} learns from what was imported."
+        return f"{as_typed('observe')} learns from what was imported."
     return (
-        f"Messages are observed once there are enough of them. {compact} observes those of the "
-        "current conversation now."
+        "Messages are observed once there are enough of them. "
+        f"{as_typed('compact')} observes those of the current conversation now."
     )
 
 

@@ -18,12 +18,12 @@ from construct.views.widgets import Prose, grid, spaced
 from construct.views.words import counted
 
 
-def nothing_known(memory_list: MemoryList, *, compact: str = "/compact") -> str:
+def nothing_known(memory_list: MemoryList) -> str:
     """Return what to say instead of a profile without subjects, and what would help.
 
     `compact` is the command for memory work.
     """
-    return f"Nothing is known about you yet. {how_to_learn(memory_list, compact)}"
+    return f"Nothing is known about you yet. {how_to_learn(memory_list)}"
 
 
 def profile_view(subjects: Sequence[Subject], today: date) -> RenderableType:

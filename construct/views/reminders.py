@@ -11,7 +11,7 @@ from construct.config import Settings
 from construct.language.periods import relative_words
 from construct.memory.reminders import Reminder, when_words
 from construct.operations.reminders import Reminders
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.store.records import Observation
 from construct.text import one_line, printable
 from construct.views.memory import observation_table
@@ -86,7 +86,7 @@ def installed_text(written: Sequence[str], settings: Settings) -> str:
     return (
         f"{_below('Wrote:', written)}\n"
         f"Reminders go to {where} when no chat is open.\n"
-        f"{in_shell('remind uninstall')} removes this."
+        f"{as_typed('remind uninstall')} removes this."
     )
 
 

@@ -3,7 +3,7 @@
 from construct.llm.types import Model
 from construct.memory.learning.observer_call import fitting_wishes
 from construct.operations.rules import RulesInForce
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.views.words import counted
 
 
@@ -26,7 +26,7 @@ def rules_view(in_force: RulesInForce, worker: Model | None) -> str:
             read = f"only the first {fit} of {count} lines" if fit else "none of them"
             hint = "" if fit else " Write shorter lines."
             lines.append(f"They are too long: the memory worker's model reads {read}.{hint}")
-    lines.append(f"{in_shell('observe --dry-run')} shows what they change.")
+    lines.append(f"{as_typed('observe --dry-run')} shows what they change.")
     return "\n".join(lines)
 
 
@@ -35,9 +35,7 @@ def forbidden_view(word: str) -> str:
     return f"Stored because you wrote it yourself, though your rules say never: {word}."
 
 
-def left_out_view(count: int, *, in_shell: bool = False) -> str:
+def left_out_view(count: int) -> str:
     """Return how many observations the rules have left out, and how to open the rules."""
-    where = "In a chat, /rules" if in_shell else "/rules"
-    return (
-        f"Your rules have left out {counted(count, 'observation')} so far. {where} opens the rules."
-    )
+    left_out = counted(count, "observation")
+    return f"Your rules have left out {left_out} so far. {as_typed('/rules')} opens the rules."

@@ -17,7 +17,7 @@ from construct.operations.setup import (
     Reach,
     SavedChoice,
 )
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.text import shorten
 from construct.views.words import model_words
 from construct.vocabulary import Provider
@@ -63,7 +63,7 @@ def screen(reach: Reach, heading: str) -> str:
     hidden = len(reach.models) - _MAX_MODELS
     if hidden > 0:
         lines.append(
-            f"     and {hidden} more: {in_shell('models')}, {in_shell('setup --use MODEL')}"
+            f"     and {hidden} more: {as_typed('models')}, {as_typed('setup --use MODEL')}"
         )
     return "\n".join([*lines, "", PROTOCOLS])
 
@@ -110,7 +110,7 @@ def price_words(model: FoundModel) -> str:
 def models_text(models: Sequence[FoundModel]) -> str:
     """Return the available models, one per line."""
     if not models:
-        return f"No model is available. Run {in_shell('setup')} to set one up."
+        return f"No model is available. Run {as_typed('setup')} to set one up."
     lines = []
     for model in models:
         window = f"{model.context_window:,} tokens" if model.context_window else ""
@@ -149,7 +149,7 @@ def saved_text(saved: SavedChoice, *, with_advice: bool) -> str:
     name = model_words(saved.choice.model)
     lines = [f"{name}: {shorten(saved.answer, 200)}"] if saved.answer else []
     if saved.choice.model == NOTEBOOK:
-        lines.append(f"Continuing without a model. To choose one later, run {in_shell('setup')}.")
+        lines.append(f"Continuing without a model. To choose one later, run {as_typed('setup')}.")
     else:
         lines.append(f"Chosen: {name}. Written to {saved.config_file}.")
     if saved.overridden_by == CREDENTIALS_ELSEWHERE:

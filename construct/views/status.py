@@ -15,7 +15,7 @@ from construct.clock import Clock, from_text, gap_words
 from construct.memory.policy import REFLECT_REGARDLESS
 from construct.operations.context import ModelWindow
 from construct.operations.status import Progress, Status, Watermark, Work
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.store.records import Cycle
 from construct.text import one_line, shorten
 from construct.views.learning import stand_ins_view
@@ -46,7 +46,7 @@ _WATERMARKS = {
 """For each watermark, what is true of the messages up to it and of those after it."""
 
 
-def status_view(status: Status, *, imported: int = 0, compact: str = "/compact") -> RenderableType:
+def status_view(status: Status, *, imported: int = 0) -> RenderableType:
     """Return the memory panel.
 
     `imported` is the number of messages that `construct observe` would read; `compact`
@@ -59,7 +59,7 @@ def status_view(status: Status, *, imported: int = 0, compact: str = "/compact")
         Padding(_bars(status), (1, 0, 1, 2)),
         Padding(_counts(status), (0, 0, 0, 2)),
     ]
-    notes = [Text(note, style="medium") for note in status_notes(status, imported, compact)]
+    notes = [Text(note, style="medium") for note in status_notes(status, imported)]
     return Group(*parts, *([Text()] if notes else []), *notes)
 
 
@@ -94,9 +94,9 @@ def status_json(status: Status) -> dict[str, Any]:
     }
 
 
-def status_notes(status: Status, imported: int = 0, compact: str = "/compact") -> Iterator[str]:
+def status_notes(status: Status, imported: int = 0) -> Iterator[str]:
     """Yield sentences on what the bars do not explain: delays, limits, backlog."""
-    yield from _waiting_note(status.waiting, compact)
+    yield from _waiting_note(status.waiting)
     if status.mode in {Mode.READ_ONLY, Mode.OFF}:
         return
     work = status.work
@@ -105,31 +105,30 @@ def status_notes(status: Status, imported: int = 0, compact: str = "/compact") -
         yield (
             "An observation run was undone. Its messages will be read again after "
             f"{counted(work.held_tokens, 'more token')} of talk, or when you run "
-            f"{compact}.{waiting}"
+            f"{as_typed('compact')}.{waiting}"
         )
     elif status.observation.ratio >= 1 and not work.running:
         yield (
             "An observation run is due. It starts with your next message, or when you run "
-            f"{compact}."
+            f"{as_typed('compact')}."
         )
     is_reflecting = any(cycle.kind == CycleKind.REFLECTOR for cycle in work.running)
     if status.reflection.ratio >= 1 and not is_reflecting:
-        yield _reflection_note(status.reflection, work, compact)
+        yield _reflection_note(status.reflection, work)
     if work.is_limited:
         yield _limit_note(work)
     if work.left_out:
-        yield left_out_view(work.left_out, in_shell=compact != "/compact")
+        yield left_out_view(work.left_out)
     if work.stand_ins:
         yield stand_ins_view(work.stand_ins)
     if imported:
         messages = counted(imported, "imported message")
-        yield f"Not observed yet: {messages}. {in_shell('observe')} learns from them."
+        yield f"Not observed yet: {messages}. {as_typed('observe')} learns from them."
 
 
-def _waiting_note(waiting: int, compact: str) -> Iterator[str]:
+def _waiting_note(waiting: int) -> Iterator[str]:
     if waiting:
-        command = "/review" if compact == "/compact" else in_shell("review")
-        yield f"{waiting_words(waiting)}: {command}"
+        yield f"{waiting_words(waiting)}: {as_typed('review')}"
 
 
 def watermarks_view(watermarks: Sequence[Watermark], clock: Clock) -> RenderableType:
@@ -159,7 +158,7 @@ def _steps(status: Status) -> dict[str, Progress]:
     }
 
 
-def _reflection_note(progress: Progress, work: Work, compact: str) -> str:
+def _reflection_note(progress: Progress, work: Work) -> str:
     if progress.tokens < work.reflect_from:
         match work.last_reflection:
             case CycleStatus.REVERTED:
@@ -170,11 +169,12 @@ def _reflection_note(progress: Progress, work: Work, compact: str) -> str:
                 outcome = "saved little"
         return (
             f"The last reflection {outcome}. The next is due at {work.reflect_from:,} tokens of "
-            f"observations, or when you run {compact}."
+            f"observations, or when you run {as_typed('compact')}."
         )
     latest = int(REFLECT_REGARDLESS * progress.threshold)
     if progress.tokens >= latest:
-        return f"A reflection is due. It starts with your next message, or when you run {compact}."
+        now = f"or when you run {as_typed('compact')}"
+        return f"A reflection is due. It starts with your next message, {now}."
     return (
         "A reflection is due. It runs with the next compaction, or at "
         f"{latest:,} tokens at the latest."

@@ -6,7 +6,7 @@ from typing import Any
 from construct.clock import Clock
 from construct.operations.sync import Synced
 from construct.operations.sync_status import MachineStatus, SyncStatus
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.text import one_line, printable
 from construct.views.words import counted, listed, when
 
@@ -25,7 +25,7 @@ def _synced_lines(done: Synced) -> Iterator[str]:
     if done.key:
         yield "The key of this folder. Keep it; it is shown only now:"
         yield f"  {done.key}"
-        yield f"On each other machine: {in_shell('sync FOLDER --key -')}"
+        yield f"On each other machine: {as_typed('sync FOLDER --key -')}"
     if done.renamed:
         yield f"Another machine has this one's name, so this one is “{done.machine}” now."
     yield came_in(done) or "Nothing new came in."
@@ -84,14 +84,14 @@ def synced_json(done: Synced) -> dict[str, Any]:
 def status_text(found: SyncStatus, clock: Clock) -> str:
     """Return which machines are in step, a line each."""
     if found.folder is None:
-        return f"No folder is set. {in_shell('sync FOLDER')} begins."
+        return f"No folder is set. {as_typed('sync FOLDER')} begins."
     lines = [f"Folder: {found.folder}" + ("" if found.is_there else " (not there now)")]
     if found.files:
         lines.append(f"It holds {counted(found.files, 'file')}, {found.size:,} bytes.")
     lines += [_machine_line(machine, clock) for machine in found.machines]
     if any(machine.behind for machine in found.machines):
         lines.append(
-            f"Is a machine gone for good? {in_shell('sync retire NAME')} takes its files over."
+            f"Is a machine gone for good? {as_typed('sync retire NAME')} takes its files over."
         )
     lines.append(_OUT_OF_REACH)
     return "\n".join(printable(line) for line in lines)

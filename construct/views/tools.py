@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from construct.operations.tools import CalledTool, ServerStatus, ToolsStatus, ToolStatus
+from construct.program import as_typed
 from construct.text import printable, shorten
 from construct.tools.permissions import ServerState
 from construct.vocabulary import Permission
@@ -17,8 +18,8 @@ _STATES = {
 }
 
 
-def tools_text(status: ToolsStatus, command: str) -> str:
-    """Return the servers with their tools; `command` is what allows one."""
+def tools_text(status: ToolsStatus) -> str:
+    """Return the servers with their tools."""
     lines = list(status.problems)
     if status.is_extra_missing:
         lines.append("Tools need the extra `mcp`.")
@@ -26,7 +27,7 @@ def tools_text(status: ToolsStatus, command: str) -> str:
         lines.append(f"There are no tools. Name servers in {status.file}, as other programs do.")
     lines += map(server_text, status.servers)
     if any(s.state in {ServerState.NEW, ServerState.CHANGED} for s in status.servers):
-        lines.append(f"{command} NAME lets a server start.")
+        lines.append(f"{as_typed('tools allow NAME')} lets a server start.")
     return "\n".join(lines)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from construct.operations.learning import ObservePlan
 from construct.operations.transfer import FORGOTTEN, STORING, FoundFiles, Imported
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.views.learning import how_observed
 from construct.views.words import counted
 
@@ -74,12 +74,12 @@ def imported_notes(imported: Imported, plan: ObservePlan | None) -> Iterator[str
         yield "The imported messages can be searched now. " + _how_to_learn(plan)
     if imported.accepted:
         became = "became a note" if imported.accepted == 1 else "became notes"
-        yield f"{counted(imported.accepted, 'fact')} {became}: see {in_shell('memory list')}."
+        yield f"{counted(imported.accepted, 'fact')} {became}: see {as_typed('memory list')}."
     if imported.waiting:
         wait = "waits" if imported.waiting == 1 else "wait"
         yield (
             f"{counted(imported.waiting, 'fact')} of memory lists {wait} for your decision:"
-            f" {in_shell('review')}. The same import with --accept takes them all as notes."
+            f" {as_typed('review')}. The same import with --accept takes them all as notes."
         )
     if report.warning:
         yield report.warning
@@ -87,12 +87,12 @@ def imported_notes(imported: Imported, plan: ObservePlan | None) -> Iterator[str
 
 def _how_to_learn(plan: ObservePlan | None) -> str:
     """Return how to have Construct learn from what was imported, and at what cost."""
-    learns = f"{in_shell('observe')} learns from them"
+    learns = f"{as_typed('observe')} learns from them"
     if plan is None or not plan.backlogs:
         return f"{learns}."
     steps = ""
     if plan.estimate.usd is not None and plan.estimate.usd > _FIRST_STEP_USD:
-        steps = f" {in_shell(f'observe --budget {_FIRST_STEP_USD:.2f}')} is a first step."
+        steps = f" {as_typed(f'observe --budget {_FIRST_STEP_USD:.2f}')} is a first step."
     return (
         f"{learns}, newest first: {counted(plan.messages, 'message')} {how_observed(plan)}. "
         f"You can stop it at any time and go on later.{steps}"

@@ -13,7 +13,7 @@ from construct.clock import Clock
 from construct.memory.shown.lines import SIGNS
 from construct.memory.trace import LifeEvent, Trace, TraceNode, nodes_in_order
 from construct.operations.why import MessageTrace, ReplyTrace
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.store.records import Message, Observation, StoredAttachment
 from construct.text import one_line, shorten
 from construct.views.shapes import (
@@ -70,7 +70,7 @@ def why_json(trace: Trace | MessageTrace) -> dict[str, Any]:
 def _attachment_lines(attachments: Iterable[StoredAttachment]) -> list[Text]:
     return [
         Text.assemble(
-            attached.line, (f"  {in_shell(f'attachment {attached.id} -o FILE')} saves it", "dim")
+            attached.line, (f"  {as_typed(f'attachment {attached.id} -o FILE')} saves it", "dim")
         )
         for attached in attachments
     ]
@@ -95,9 +95,7 @@ def _message_view(trace: MessageTrace, clock: Clock) -> RenderableType:
     return Group(tree, *files, Text("Nothing that is remembered comes from it.", style="dim"))
 
 
-def why_last_view(
-    trace: ReplyTrace, clock: Clock, *, full_command: str = "/context full"
-) -> RenderableType:
+def why_last_view(trace: ReplyTrace, clock: Clock) -> RenderableType:
     """Return what the model was given from memory for a reply, and how it got there.
 
     `full_command` is the command that shows all that it is sent now.
@@ -119,7 +117,8 @@ def why_last_view(
         branch.add(_observation(o))
     others = trace.lines - len(newest)
     if others > 0:
-        hint = f"and {others:,} more; {full_command} shows what the model is sent now"
+        everything = as_typed("memory context --full")
+        hint = f"and {others:,} more; {everything} shows what the model is sent now"
         branch.add(Text(hint, style="dim"))
     return tree
 

@@ -238,7 +238,7 @@ class Moody(Script):
         """Fail, then return an answer."""
         self.calls += 1
         if self.calls == 1:
-            raise ModelBrokenError("no")
+            raise ModelBrokenError("no", "Try again.")
         return WorkReply(str(self.calls), Usage(1, 2, 3, 4), "end_turn")
 
 

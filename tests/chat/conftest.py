@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from threading import Event
@@ -16,9 +16,11 @@ from prompt_toolkit.input.base import PipeInput
 from prompt_toolkit.output.vt100 import Vt100_Output
 
 from construct.chat.app import Session
+from construct.chat.commands import all_commands
 from construct.chat.prompt import Prompt
 from construct.config import Settings
 from construct.operations.opening import open_chat
+from construct.program import in_shell_or_chat, write_commands_as
 from tests.support.database import new_database
 from tests.support.emulator import Emulator
 from tests.support.fake_api import FakeApi
@@ -32,6 +34,14 @@ def _like_xterm(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("XTERM_VERSION", "XTerm(390)")
+
+
+@pytest.fixture(autouse=True)
+def _slash_commands() -> Iterator[None]:
+    """Let views name commands as the chat does."""
+    write_commands_as(all_commands().as_slash)
+    yield
+    write_commands_as(in_shell_or_chat)
 
 
 @pytest.fixture

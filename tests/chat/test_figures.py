@@ -19,6 +19,7 @@ from construct.operations.cost_report import cost_by_day
 from construct.operations.learning import CompactResult
 from construct.operations.search import SearchResult
 from construct.operations.status import Progress
+from construct.program import in_shell_or_chat, write_commands_as
 from construct.store.usage import Spent
 from construct.views.console import to_ansi, to_text
 from construct.views.forgetting import undone_view
@@ -158,8 +159,8 @@ def test_the_panel_in_the_shell_names_the_chat_for_its_commands() -> None:
     """The shell has no command that opens the rules."""
     left_out = status(work=work(left_out=2))
     assert list(status_notes(left_out))[-1].endswith("so far. /rules opens the rules.")
-    shell = list(status_notes(left_out, compact="`construct compact`"))
-    assert shell[-1].endswith("so far. In a chat, /rules opens the rules.")
+    write_commands_as(in_shell_or_chat)
+    assert list(status_notes(left_out))[-1].endswith("so far. /rules in a chat opens the rules.")
 
 
 def test_usage_sums_up() -> None:
@@ -383,10 +384,8 @@ def test_undone_lists_both_sides() -> None:
     elsewhere = undone_view(undo(UNDONE, is_here=False), TODAY)
     assert "in conversation 1, will be read again" in to_text(elsewhere, 200)
     reflector = undo(replace(UNDONE, cycle=cycle("reflector")))
-    reflection = undone_view(reflector, TODAY, compact="construct compact")
-    assert "once there are more observations, or when you run construct compact." in to_text(
-        reflection, 200
-    )
+    reflection = undone_view(reflector, TODAY)
+    assert "once there are more observations, or when you run /compact." in to_text(reflection, 200)
 
 
 def test_undone_names_all_that_was_taken_back() -> None:

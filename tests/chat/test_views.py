@@ -368,10 +368,8 @@ def test_memory_is_grouped_by_day() -> None:
 
 def test_nothing_yet() -> None:
     """Where there is nothing, the views say so."""
-    assert "/compact observes those of the current conversation" in nothing_listed(
-        listed(), compact="/compact"
-    )
-    assert "`construct observe` learns from" in nothing_listed(listed(unobserved=3), compact="")
+    assert "/compact observes those of the current conversation" in nothing_listed(listed())
+    assert "`construct observe` learns from" in nothing_listed(listed(unobserved=3))
     assert "no observations yet" in to_text(generations_view(Generations((), (), {}, ()), TODAY))
     assert "no observations yet" in to_text(timeline_view([]))
     assert "no conversations" in to_text(conversations_view([], CLOCK))

@@ -324,7 +324,9 @@ def test_the_agenda_says_that_the_newest_messages_are_not_in_it(program: Program
 def test_one_message_that_is_not_in_the_agenda() -> None:
     """The sentence about it is in the singular."""
     shown = to_text(agenda_view(Agenda([], date(2026, 3, 1), not_compacted=1)))
-    assert "the last message of the current conversation. /compact adds its plans." in shown
+    assert (
+        "the last message of the current conversation. `construct compact` adds its plans." in shown
+    )
 
 
 def test_brief_says_what_is_due(planned: Program) -> None:

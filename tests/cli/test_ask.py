@@ -221,7 +221,7 @@ def test_what_becomes_of_a_message_without_a_reply_is_said(program: Program, api
         api.fail("chat", fault, times=5)
         done = program.run("ask", "Wrongheaded.")
         assert done.stderr.endswith(
-            "Your message will be sent with the next one; in a chat, /drop takes it out.\n"
+            "Your message will be sent with the next one; /drop in a chat takes it out.\n"
         )
         assert len(done.stderr.splitlines()) == 2
         api.heal()
@@ -247,7 +247,7 @@ def test_a_message_too_large_for_the_window_is_not_said_to_be_sent_again(
     assert done.returncode == 1
     assert done.stderr.endswith(
         "\nUntil you take this message out, earlier ones may be left out of requests; "
-        "in a chat, /drop takes it out.\n"
+        "/drop in a chat takes it out.\n"
     )
     assert len(done.stderr.splitlines()) == 2
 

@@ -89,14 +89,14 @@ def test_any_other_file_needs_force(
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr == (
             "out exists, and is not an export or a report of Construct.\n"
-            "Pass --force to replace it, or name another file with -o.\n"
+            "Pass --force to replace it, or name another file.\n"
         )
         assert target.read_bytes() == mine
     theirs = database_of(tmp_path / "theirs", 7)
     target.write_bytes(theirs)
     refused = lived.run(*command, "-o", "out").stderr
     assert refused.startswith("out exists, and is not an export or a report of Construct.\n")
-    assert refused.endswith("Name another file with -o.\n")
+    assert refused.endswith("Name another file.\n")
     assert target.read_bytes() == theirs
     target.write_text("mine")
     assert lived.run(*command, "-o", "out", "--force").returncode == 0

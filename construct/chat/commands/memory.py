@@ -62,7 +62,7 @@ async def list_memory(chat: Chat, out: Output, argument: str) -> None:
     found = await chat.run(memory.list_in_scope, argument)
     if not found:
         search = " /recall searches everything that was said."
-        out.say(views.nothing_listed(found, compact="/compact", search=search))
+        out.say(views.nothing_listed(found, search=search))
         return
     chat.shown = (ItemKind.OBSERVATION, found.observations[-1].id)
     shown = found

@@ -8,6 +8,7 @@ from enum import Enum, auto
 from inspect import cleandoc
 from typing import TYPE_CHECKING
 
+from construct.program import in_shell
 from construct.text import shorten
 
 if TYPE_CHECKING:
@@ -50,6 +51,15 @@ _MEANT = {
     "weeks": "timeline",
 }
 """What people type by mistake, and the command they probably mean."""
+
+_SHELL_GROUPS = {"memory", "conversations"}
+_SHELL_NAMES = {
+    "memory list": "memory",
+    "memory search": "recall",
+    "memory add": "remember",
+    "conversations list": "conversations",
+}
+"""Commands that the chat calls by another name than the last word of the shell's."""
 
 Handler = Callable[["Chat", "Output", str], Awaitable[AfterCommand | None]]
 Choices = Callable[["Chat"], Awaitable[Sequence[Choice]]]
@@ -131,6 +141,21 @@ class Registry:
         """Return the command with this name or alias; None if there is none."""
         typed = name.lower()
         return self._commands.get(ALIASES.get(typed, typed))
+
+    def as_slash(self, words: str) -> str:
+        """Return the slash command for a command of the shell: `/memory` for `memory list`.
+
+        What only the shell has is written for the shell.
+        """
+        if words.startswith("/"):
+            return words
+        group, _, rest = words.partition(" ")
+        if group in _SHELL_GROUPS:
+            group, _, rest = rest.partition(" ")
+            group = _SHELL_NAMES.get(f"{words.split()[0]} {group}", group)
+        if self.find(group) is None:
+            return in_shell(words)
+        return f"/{group} {rest.replace('--', '')}".rstrip()
 
     def unknown(self, name: str) -> str:
         """Return the error message for a name that is not a command."""

@@ -61,7 +61,7 @@ async def context(chat: Chat, out: Output, argument: str) -> None:
         raise UsageError("Usage: /context [full]")
     main = chat.companion.models.main
     found = NextRequest(await chat.next_request(), main.name, main.context_window)
-    out.show(context_view(found, full=argument == "full", full_command="/context full"))
+    out.show(context_view(found, full=argument == "full"))
 
 
 @group.command(

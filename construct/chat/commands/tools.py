@@ -46,7 +46,7 @@ async def tools(chat: Chat, out: Output, argument: str) -> None:
     folder, outside_tools = chat.settings.config_dir, chat.companion.tools
     match verb, rest.split():
         case "" | "list", []:
-            out.say(tools_text(operations.tools_status(folder), "/tools allow"))
+            out.say(tools_text(operations.tools_status(folder)))
         case "allow", [name] | [name, "--harmless"]:
             await _allow(chat, out, name, harmless=rest.endswith("--harmless"))
         case "forbid", [name]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from construct.errors import ConstructError
 from construct.llm.embedding import Embedder
 from construct.memory.recall.meaning import Meaning
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.store import vectors
 from construct.store.database import transaction
 from construct.store.driver import Connection
@@ -35,7 +35,7 @@ def by_another_model() -> str:
     """Return a note that search uses words alone, and the command that changes it."""
     return (
         "search uses words alone, because the vectors were made by another model: "
-        f"{in_shell('reindex')} replaces them"
+        f"{as_typed('reindex')} replaces them"
     )
 
 

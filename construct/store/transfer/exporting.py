@@ -70,8 +70,7 @@ def _to_path(db: Connection, db_path: Path, file_format: str, target: Path, cloc
         return
     if target.exists() and not target.is_file():
         raise UsageError(
-            f"{target} is not a regular file, which an SQLite export needs.\n"
-            "Name another file with -o."
+            f"{target} is not a regular file, which an SQLite export needs.\nName another file."
         )
     with replacing(target) as new:
         _write_backup(db, db_path, target, new)

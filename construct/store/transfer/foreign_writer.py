@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from construct.clock import Clock, from_text, to_text
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.store.driver import Connection
 from construct.store.forbidden import is_forbidden
 from construct.store.messages import message_tokens
@@ -56,7 +56,7 @@ def not_decrypted(path: Path) -> bytes:
     raise RefusedError(
         "",
         "it is encrypted with a passphrase",
-        f"Import it with {in_shell('import')} on a terminal",
+        f"Import it with {as_typed('import')} on a terminal",
     )
 
 

@@ -18,7 +18,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 
 from construct.clock import from_text
-from construct.program import in_shell
+from construct.program import as_typed
 from construct.store.conversations import get_watermarks, set_watermark
 from construct.store.dates import FILL_FIRST_DATES
 from construct.store.driver import Connection
@@ -411,4 +411,4 @@ def _refuse_unread(db: Connection) -> None:
 
 
 def _import_separately() -> str:
-    return f"Import it into a database of its own: {in_shell('--db OTHER import FILE')}"
+    return f"Import it into a database of its own: {as_typed('--db OTHER import FILE')}"
