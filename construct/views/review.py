@@ -11,7 +11,7 @@ from rich.text import Text
 from construct.clock import Clock
 from construct.memory.review import Waiting
 from construct.operations.review import Evening, Item
-from construct.program import as_typed
+from construct.program import in_shell
 from construct.store.records import Observation
 from construct.text import one_line, shorten
 from construct.views.forgetting import forget_request_view
@@ -154,7 +154,7 @@ def evening_line(evening: Evening) -> str:
     if evening.waiting:
         parts.append(waiting_words(evening.waiting))
     said = "; ".join(filter(None, parts))
-    return f"{said}: {as_typed('review')}" if said else ""
+    return f"{said}: {in_shell('review')}" if said else ""
 
 
 def waiting_words(count: int) -> str:
