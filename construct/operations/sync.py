@@ -83,6 +83,9 @@ def sync(ctx: Context, place: Path, key: str | None = None, files: Collection[st
     OfflineError, UsageError, ConstructError; then nothing was changed.
     """
     age.require("sync")
+    is_first = key is None and not keys.read_keys(ctx.settings.db)
+    if is_first and place.parent.is_dir() and not place.exists():
+        make_folder(place)
     with _explaining(place):
         made, in_use = _keys(ctx, place, key)
         if not files:

@@ -41,6 +41,7 @@ def test_two_machines_from_the_first_run_to_a_fork(
 ) -> None:
     """The key is printed once; the folder is remembered; `ask` exchanges by itself."""
     laptop, desktop = machine("laptop"), machine("desktop")
+    Path(shared(laptop)).rmdir()  # the first run makes it
     api.enqueue("chat", "Noted.")
     laptop.run("ask", "I live in Porto.")
     first = laptop.run("sync", shared(laptop))
