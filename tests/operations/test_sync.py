@@ -280,7 +280,8 @@ def test_after_a_rotation_the_old_key_opens_nothing(tmp_path: Path) -> None:
 def test_a_folder_that_is_away_changes_nothing(tmp_path: Path) -> None:
     """The database stays as it was."""
     a = SyncedLife(tmp_path, "a")
-    a.folder.rmdir()
+    a.sync()
+    shutil.rmtree(a.folder)
     with pytest.raises(OfflineError):
         a.sync()
 
