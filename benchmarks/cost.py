@@ -125,7 +125,9 @@ async def play(turns: int, rhythm: str, changed: dict[str, str], life: str = "au
         tempfile.TemporaryDirectory() as folder,
         patch.object(policy, "choose_life", chosen),
     ):
-        settings = settings_in(Path(folder), **api.env(), **changed)
+        # A worker at its daily limit would cost nothing, and condense nothing.
+        limit = {"CONSTRUCT_WORKER_DAILY_USD": "1000"}
+        settings = settings_in(Path(folder), **api.env(), **limit, **changed)
         async with playing(settings, choose_models(settings), Speech()) as played:
             _answer(api, played)
             spent: list[Spent] = []

@@ -5,7 +5,8 @@ and a longer reply. The observer writes each of the two down as a line of its ow
 25 tokens of lines for 100 tokens of conversation. The reflector leaves lines of high
 priority alone, drops those of low priority and joins the others in threes, which halves
 the new lines. Joined lines are joined again in pairs, and hardly shortened, until they
-reach a certain length, as a careful model would do.
+reach a certain length, as a careful model would do. It shelves the oldest lines, as many as
+it takes for the rest to have the size it was asked for.
 """
 
 import random
@@ -26,7 +27,8 @@ from construct.store.conversations import create_conversation
 from construct.talk.companion import Companion
 from construct.talk.responder import Responder
 from construct.talk.stored_ledger import StoredLedger
-from tests.support.fake_types import Json
+from construct.tokens import by_bytes
+from tests.support.fake_types import Json, last_user_text
 from tests.support.fake_worker import (
     Line,
     Said,
@@ -40,6 +42,8 @@ from tests.support.fake_worker import (
 
 BEGINS = datetime(2026, 3, 2, 8, tzinfo=UTC)
 _JOINED = "; "
+_HEAD_TOKENS = 10
+"""Tokens of a line's sign and date."""
 _LONG = 240
 """Lines of this many characters or more are not joined again."""
 _SUBJECTS = """sister brother mother father cousin neighbour colleague boss doctor dentist garden
@@ -133,13 +137,43 @@ def _priority(sentence: str) -> str:
 def reflector(body: Json) -> str:
     """Answer as the reflector."""
     lines = read_lines(body)
-    medium = sorted((line for line in lines if line.priority == "medium"), key=_matter)
-    fresh = [line for line in medium if _JOINED not in line.text]
-    joined = [line for line in medium if _JOINED in line.text and len(line.text) < _LONG]
-    groups = [*_by(3, fresh), *_by(2, joined)]
+    medium = [line for line in lines if line.priority == "medium"]
+    dropped = [line.anchor for line in lines if line.priority == "low"]
+    kept = sum(_size(line.text) for line in lines if line.priority == "high")
+    target = _target(body) - kept
+    joined = _joins(medium)
+    shelved = 0
+    while shelved < len(medium) and _left(medium[shelved:], joined) > target:
+        shelved += 1
+        joined = _joins(medium[shelved:])
     return reflector_answer(
-        map(_joined, groups), drop=(line.anchor for line in lines if line.priority == "low")
+        map(_joined, joined), shelve=(line.anchor for line in medium[:shelved]), drop=dropped
     )
+
+
+def _joins(medium: Sequence[Line]) -> list[Sequence[Line]]:
+    """Return the groups of lines that are joined."""
+    by_matter = sorted(medium, key=_matter)
+    fresh = [line for line in by_matter if _JOINED not in line.text]
+    joined = [line for line in by_matter if _JOINED in line.text and len(line.text) < _LONG]
+    return [*_by(3, fresh), *_by(2, joined)]
+
+
+def _left(medium: Sequence[Line], groups: Sequence[Sequence[Line]]) -> int:
+    """Return the tokens of these lines once the groups are joined."""
+    in_groups = {line.anchor for group in groups for line in group}
+    alone = sum(_size(line.text) for line in medium if line.anchor not in in_groups)
+    return alone + sum(_size(_joined(group)) - _HEAD_TOKENS for group in groups)
+
+
+def _size(text: str) -> int:
+    return by_bytes(text) + _HEAD_TOKENS
+
+
+def _target(body: Json) -> int:
+    """Return the tokens that the reflector is asked for."""
+    asked = re.search(r"at most (\d+) tokens", last_user_text(body))
+    return int(asked[1]) if asked else 0
 
 
 def _matter(line: Line) -> str:

@@ -47,6 +47,7 @@ CONVERSATION = {
         ),
         ("compare.py", ["PATH", "--alone"], "Construct                        1   1.000"),
         ("scale.py", ["--sizes", "200", "--queries", "6", "--json"], '"messages": 200'),
+        ("years.py", ["--months", "1", "--turns", "3"], "Of 3 facts"),
         ("cost.py", ["--turns", "3"], "Cheaper than last 20: in total never, per turn never."),
     ],
 )

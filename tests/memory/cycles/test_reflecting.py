@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from construct.memory.forgetting import forget
+from construct.memory.learning.reflector import TARGET
 from construct.store import observations as rows
 from construct.store import questions
 from construct.store.database import open_database
@@ -57,14 +58,14 @@ async def active(t: Talk) -> set[str]:
 
 
 async def test_the_request_states_the_target(tmp_path: Path, api: FakeApi) -> None:
-    """Three fifths of what it is given."""
+    """Two fifths of what it is given."""
     async with talking(tmp_path, api) as t:
         found = await learn(t, api, SAID, *NOTED)
         size = sum(o.token_count for o in found)
     request = sent(api, "reflector")
     assert request.splitlines()[0] == "<notes>"
     assert (
-        f"These are about {size} tokens. Bring them to at most {int(0.6 * size)} tokens in all."
+        f"These are about {size} tokens. Bring them to at most {int(TARGET * size)} tokens in all."
         in request
     )
 
