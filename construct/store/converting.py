@@ -50,11 +50,11 @@ def convert(path: Path, old: str | None, new: str | None, change: KeyChange) -> 
                 _write_durably(side_file(key_file, encryption.NEW), change.wrapped)
             _put_in_place(path, was_plain=old is None)
         encryption.remember_key(path, new)
-        _finish_key_file(key_file, change)
         changed = [path]
         if copy := find_copy_before_migration(path):
             convert_copy(copy, old, new)
             changed.append(copy)
+        _finish_key_file(key_file, change)  # the old key is needed until the copy is done
     except OSError as error:
         raise ConstructError(
             f"{path} could not be converted: {error.strerror or error}.\n"
@@ -67,6 +67,7 @@ def convert(path: Path, old: str | None, new: str | None, change: KeyChange) -> 
 
 def convert_copy(copy: Path, old: str | None, new: str | None) -> None:
     """Write the copy that a migration made with another key; nobody has it open."""
+    tidy(copy)
     with closing(connect_with_sqlcipher(str(copy), old, isolation_level=None)) as db:
         _write(db, copy, new)
     _put_in_place(copy, was_plain=old is None)

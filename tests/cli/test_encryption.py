@@ -145,8 +145,10 @@ def test_the_copy_that_a_migration_made(tmp_path: Path) -> None:
     (copy,) = [Path(word) for word in program.run("encrypt").stdout.split() if ".before-" in word]
     assert not copy.read_bytes().startswith(b"SQLite format 3")
     assert program.run("--db", str(copy), "memory", "list").returncode == 0
+    Path(f"{copy}.converting").write_bytes(b"half of it, when the program was killed")
     assert "construct.db.before" in program.run("decrypt").stdout
     assert copy.read_bytes().startswith(b"SQLite format 3")
+    assert not Path(f"{copy}.converting").exists()
 
 
 def test_an_encrypted_export(program: Program) -> None:
