@@ -137,5 +137,5 @@ def delete(
             if not confirmed("Delete this for good?"):
                 complain("Nothing was deleted.")
                 return
-        deleted = operations.delete(ctx, conversation_id)
+        deleted = operations.delete(ctx, conversation_id, None if yes else preview)
     print_json({"deleted": deleted}) if as_json else say(deleted_text(deleted))

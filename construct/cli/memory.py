@@ -271,7 +271,7 @@ def forget(
             if not confirmed(views.forget_question(plan)):
                 complain("Nothing was deleted.")
                 return
-        forgotten = forgetting.forget(ctx, target, words=words)
+        forgotten = forgetting.forget(ctx, target, words=words, shown=None if yes else plan)
     print_json({"forgotten": forgotten}) if as_json else show(views.forgotten_view(forgotten))
 
 

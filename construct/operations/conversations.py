@@ -177,6 +177,11 @@ def preview_deletion(ctx: Context, conversation_id: int) -> DeletionPreview:
     return DeletionPreview(summary, forgetting.plan_deletion(ctx.db, conversation_id))
 
 
-def delete(ctx: Context, conversation_id: int) -> Deleted:
-    """Delete a conversation and what was learned from it; raises NotFoundError."""
-    return forgetting.delete_conversation(ctx.db, conversation_id, ctx.clock)
+def delete(ctx: Context, conversation_id: int, shown: DeletionPreview | None = None) -> Deleted:
+    """Delete a conversation and what was learned from it.
+
+    `shown` is what the user has agreed to. Raises NotFoundError, and ConstructError if
+    something else would go than was shown.
+    """
+    plan = None if shown is None else shown.plan
+    return forgetting.delete_conversation(ctx.db, conversation_id, ctx.clock, shown=plan)

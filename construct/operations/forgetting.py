@@ -28,13 +28,16 @@ def plan_forget(ctx: Context, reference: Reference, *, words: bool) -> ForgetPla
     return forgetting.plan_forget(ctx.db, reference, words=words)
 
 
-def forget(ctx: Context, reference: Reference, *, words: bool) -> Forgotten:
+def forget(
+    ctx: Context, reference: Reference, *, words: bool, shown: ForgetPlan | None = None
+) -> Forgotten:
     """Delete what was learned and all that rests on it; withhold the messages behind it.
 
-    `words` also deletes the text of those messages and of the replies to them. Raises
-    NotFoundError.
+    `words` also deletes the text of those messages and of the replies to them. `shown` is
+    the plan that the user has agreed to. Raises NotFoundError, and ConstructError if
+    something else would go than was shown.
     """
-    return forgetting.forget(ctx.db, reference, ctx.clock, words=words)
+    return forgetting.forget(ctx.db, reference, ctx.clock, words=words, shown=shown)
 
 
 @dataclass(frozen=True, slots=True)

@@ -317,11 +317,12 @@ async def leave(chat: Chat, out: Output, argument: str) -> AfterCommand:
 async def _delete(chat: Chat, out: Output, argument: str) -> None:
     """Show what deleting a conversation would delete, ask, and delete it."""
     wanted, ask = _to_delete(argument, out)
-    out.say(deletion_text(await chat.run(operations.preview_deletion, wanted)))
+    preview = await chat.run(operations.preview_deletion, wanted)
+    out.say(deletion_text(preview))
     if ask and not await out.ask("Delete this for good?"):
         out.say("Nothing was deleted.")
         return
-    gone = await chat.run(operations.delete, wanted)
+    gone = await chat.run(operations.delete, wanted, preview if ask else None)
     chat.shown = None
     if wanted == chat.conversation_id:
         chat.begin_anew()

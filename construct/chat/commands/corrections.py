@@ -132,7 +132,8 @@ async def _forget(
     if ask and not await out.ask(views.forget_question(plan)):
         out.say("Nothing was deleted.")
         return None
-    gone = await chat.run(forgetting.forget, reference, words=words)
+    shown = plan if ask else None
+    gone = await chat.run(forgetting.forget, reference, words=words, shown=shown)
     chat.shown = None
     out.reload_history()
     return gone

@@ -6,9 +6,11 @@ Nothing else in the program deletes what was said or remembered.
 from dataclasses import dataclass
 
 from construct.clock import Clock, to_text
+from construct.errors import ConstructError
 from construct.memory.forgetting.plan import (
     DeletionPlan,
     ForgetPlan,
+    Removal,
     plan_deletion,
     plan_forget,
 )
@@ -79,16 +81,19 @@ def forget(
     clock: Clock,
     *,
     words: bool,
+    shown: ForgetPlan | None = None,
     wait: float = purge.WAIT_SECONDS,
 ) -> Forgotten:
     """Forget an item with everything that depends on it, and clear out the bytes.
 
-    A message is withheld, and emptied only with `words`; anything else is deleted.
+    A message is withheld, and emptied only with `words`; anything else is deleted. `shown`
+    is the plan that the user has agreed to.
 
-    Raises NotFoundError.
+    Raises NotFoundError, and ConstructError if more or less would go than was shown.
     """
     with transaction(db):
         plan = plan_forget(db, reference, words=words)
+        _require_same(plan, shown)
         relations, entities = remove(db, plan, clock)
     return Forgotten(
         observations=len(plan.observations),
@@ -112,14 +117,21 @@ def forget(
 
 
 def delete_conversation(
-    db: Connection, conversation_id: int, clock: Clock, *, wait: float = purge.WAIT_SECONDS
+    db: Connection,
+    conversation_id: int,
+    clock: Clock,
+    *,
+    shown: DeletionPlan | None = None,
+    wait: float = purge.WAIT_SECONDS,
 ) -> Deleted:
     """Delete a conversation with everything that depends on it, and clear out the bytes.
 
-    Raises NotFoundError.
+    `shown` is the plan that the user has agreed to. Raises NotFoundError, and
+    ConstructError if more or less would go than was shown.
     """
     with transaction(db):
         plan = plan_deletion(db, conversation_id)
+        _require_same(plan, shown)
         relations, entities = remove(db, plan, clock)
     return Deleted(
         conversation=conversation_id,
@@ -153,6 +165,14 @@ def remove(db: Connection, plan: ForgetPlan | DeletionPlan, clock: Clock) -> tup
     entities = drop_unsaid_names(db)
     purge.begin_erasure(db)
     return relations, entities
+
+
+def _require_same(plan: Removal, shown: Removal | None) -> None:
+    if shown is not None and plan.goes != shown.goes:
+        raise ConstructError(
+            "What would be deleted has changed since it was shown, so nothing was deleted.\n"
+            "Give the same command again to see it now."
+        )
 
 
 def _reactivate(db: Connection, deleted_ids: set[int]) -> None:

@@ -51,6 +51,11 @@ class Removal:
     lookups: tuple[int, ...]
     """Ids of other replies whose tool rounds reveal it. Only the tool rounds are deleted."""
 
+    @property
+    def goes(self) -> tuple[object, ...]:
+        """What is equal for plans that delete the same."""
+        return tuple(o.id for o in self.observations), self.lookups
+
 
 @dataclass(frozen=True, slots=True)
 class ForgetPlan(Removal):
@@ -74,6 +79,11 @@ class ForgetPlan(Removal):
     """Amounts that the user follows and says in the messages, as lines. They are deleted."""
 
     @property
+    def goes(self) -> tuple[object, ...]:
+        """What is equal for plans that delete the same."""
+        return (*super(ForgetPlan, self).goes, tuple(self.message_ids), self.values)
+
+    @property
     def message_ids(self) -> list[int]:
         """Ids of the messages and the replies."""
         return [m.id for m in (*self.messages, *self.replies)]
@@ -94,6 +104,12 @@ class DeletionPlan(Removal):
     conversation: Conversation
     messages: int
     forks: tuple[Conversation, ...]
+
+    @property
+    def goes(self) -> tuple[object, ...]:
+        """What is equal for plans that delete the same."""
+        return (*super(DeletionPlan, self).goes, self.messages)
+
     """Conversations forked from it: they lose what they inherited from it."""
 
 

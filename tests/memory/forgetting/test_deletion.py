@@ -1,9 +1,14 @@
 import pytest
 
-from construct.errors import NotFoundError
+from construct.errors import ConstructError, NotFoundError
 from construct.llm.types import ChatMessage, Text, ToolResult, ToolUse
 from construct.memory.cycles.commit import StaleError, store_extraction
-from construct.memory.forgetting import delete_conversation, plan_deletion
+from construct.memory.forgetting import (
+    delete_conversation,
+    forget,
+    plan_deletion,
+    plan_forget,
+)
 from construct.memory.learning.proposals import Extraction
 from construct.memory.shown.forks import fork, inherited_window
 from construct.memory.shown.tool_rounds import dump_rounds
@@ -153,3 +158,19 @@ def test_what_came_with_a_file_is_found(life: Life) -> None:
     shown = f"message {said.id}, 2026-03-01 user: [pdf: scan.pdf] Bob is ill"
     life.say(elsewhere, "Somebody.", "assistant", tool_rounds("recall", {}, shown))
     assert len(plan_deletion(life.db, here).lookups) == 1
+
+
+def test_what_was_agreed_to_is_what_goes(life: Life) -> None:
+    """If something else would go by then, nothing does."""
+    here = life.talk()
+    first, second = life.learn(here, "User has a cat"), life.learn(here, "User's cat is Momo")
+    note, talk = ("observation", first.id), plan_deletion(life.db, here)
+    shown = plan_forget(life.db, note, words=False)
+    life.reflect(("User has a cat called Momo", [first, second]))
+    with pytest.raises(ConstructError, match="has changed since it was shown"):
+        forget(life.db, note, life.clock, words=False, shown=shown)
+    with pytest.raises(ConstructError, match="has changed since it was shown"):
+        delete_conversation(life.db, here, life.clock, shown=talk)
+    assert life.active() == ["User has a cat called Momo"]
+    now = plan_forget(life.db, note, words=False)
+    assert forget(life.db, note, life.clock, words=False, shown=now).observations == 2
