@@ -42,7 +42,7 @@ from construct.store.records import Observation
 
 INPUT_TOKENS = 16_000
 """Maximum tokens of observations in one call."""
-TARGET = 0.4
+TARGET = 0.45
 """A reflector is asked to reduce its input to this share of its tokens."""
 _KNOWN_TOKENS = 4_000
 """Maximum tokens of already read observations that join the new ones in one call."""

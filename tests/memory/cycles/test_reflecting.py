@@ -58,7 +58,7 @@ async def active(t: Talk) -> set[str]:
 
 
 async def test_the_request_states_the_target(tmp_path: Path, api: FakeApi) -> None:
-    """Two fifths of what it is given."""
+    """A share of what it is given."""
     async with talking(tmp_path, api) as t:
         found = await learn(t, api, SAID, *NOTED)
         size = sum(o.token_count for o in found)
