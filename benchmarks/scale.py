@@ -151,7 +151,7 @@ def _recalled(db: sqlite3.Connection, text: str) -> list[int]:
 def _plain(db: sqlite3.Connection, text: str) -> list[int]:
     either = " OR ".join(f'"{word}"' for word in text.split())
     rows = db.execute(
-        "SELECT rowid FROM messages_fts WHERE messages_fts MATCH ? ORDER BY rank LIMIT ?",
+        "SELECT rowid >> 8 FROM messages_fts WHERE messages_fts MATCH ? ORDER BY rank LIMIT ?",
         (either, FOUND),
     )
     return [row[0] for row in rows]

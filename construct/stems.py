@@ -6,9 +6,9 @@ later rules that fts5_tokenize.c has, `bli` and `logi`.
 """
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from functools import lru_cache
+from unicodedata import normalize
 
 _WORD = re.compile(r"[^\W_]+")
 # Scripts written without spaces, and Korean, which joins particles to its words: the
@@ -17,6 +17,8 @@ UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
+# Letters that are other letters written together, or in another width: ß, ﬁ, Ａ, ｱ.
+_COMPATIBLE = re.compile("[ßẞ\ufb00-\ufb06\uff01-\uff5e\uff66-\uff9f]+")
 _MAX_STEMMED_BYTES = 64
 """Longer words are not stemmed, as in SQLite."""
 
@@ -39,16 +41,25 @@ _LONGEST_ENDING = 7
 
 
 def fold(text: str) -> str:
-    """Return a text in lower case, with Latin letters stripped of diacritics."""
+    """Return a text in lower case, with Latin letters stripped of diacritics.
+
+    Letters written together, such as ß and ﬁ, come apart, which the index does not do.
+    """
     if text.isascii():
         return text.lower()
+    text = one_width(text)
     plain = _COMBINING_MARKS.sub("", "".join(map(_plain, text)))
     return plain.lower().replace("ς", "σ")
 
 
+def one_width(text: str) -> str:
+    """Return a text with its letters in their usual width, and none written together."""
+    return _COMPATIBLE.sub(lambda match: normalize("NFKC", match[0]).casefold(), text)
+
+
 @lru_cache(4096)
 def _plain(letter: str) -> str:
-    parts = unicodedata.normalize("NFD", letter)
+    parts = normalize("NFD", letter)
     return parts[0] if parts[0].isascii() else letter
 
 

@@ -8,9 +8,12 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import date, timedelta
+from functools import cache
 
 from construct.language.periods import Period, add_months, period
-from construct.language.wordlists import MONTHS, TIME_WORDS, WEEKDAYS, word_set
+from construct.language.wordlists import FOREIGN_MONTHS, MONTHS, TIME_WORDS, WEEKDAYS, word_set
+from construct.language.written_days import written_days
+from construct.stems import fold
 
 _MAX_CHARACTERS = 2_000
 """Only this many characters at the end are read: a pasted page names too many dates."""
@@ -119,6 +122,9 @@ def named_periods(text: str, today: date | None = None) -> tuple[Period, ...]:
             elif year or day or match["lead"]:
                 month = month_number(match["month"]) if match["month"] else None
                 periods.append(period(year, month, day))
+    for year, month, day in sorted(written_days(text), key=str):  # in other languages too
+        with suppress(ValueError):
+            periods.append(period(year, month, day))
     if today:
         with suppress(ValueError, OverflowError):  # outside the calendar
             periods += _relative_periods(text, today)
@@ -134,7 +140,12 @@ def whole_period(text: str, today: date) -> Period | None:
 
 def may_name_time(word: str) -> bool:
     """Return whether a folded word may be part of a date or period."""
-    return (word.isdigit() and len(word) <= 4) or word in _TIME_PARTS
+    return (word.isdigit() and len(word) <= 4) or word in _TIME_PARTS or word in _foreign_months()
+
+
+@cache
+def _foreign_months() -> frozenset[str]:
+    return frozenset(map(fold, FOREIGN_MONTHS))
 
 
 def read_amount(match: re.Match[str]) -> tuple[int, str]:

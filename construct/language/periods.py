@@ -30,6 +30,15 @@ class Period:
         """Return 1 for a day within the period, and less the further the day is from it."""
         return math.exp(-self._gap(day) / FADE_DAYS)
 
+    def latest(self, today: date) -> tuple[date, date]:
+        """Return its first and last day; of a yearly one, those that began last by `today`."""
+        if not self.yearly:
+            return self.first, self.last
+        first = _day_in(today.year, self.first.month, self.first.day)
+        if first > today:
+            first = _day_in(today.year - 1, self.first.month, self.first.day)
+        return first, first + (self.last - self.first)
+
     def _gap(self, day: date) -> int:
         """Return the number of days from `day` to the period, 0 within it."""
         if not self.yearly:

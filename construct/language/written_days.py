@@ -6,7 +6,7 @@ from construct.language.wordlists import MONTH_NUMBERS
 
 _ISO = re.compile(r"(?<!\d)(\d{4})[-/.](\d\d?)[-/.](\d\d?)(?!\d)")
 _NUMERIC = re.compile(r"(?<![\d.])(\d\d?)([./])(\d\d?)\2(?:(\d{4})(?!\d))?")
-_EAST_ASIAN = re.compile(r"(?:(\d{4}) ?[年년] ?)?(?<!\d)(\d\d?) ?[月월] ?(\d\d?) ?[日号號일]")
+EAST_ASIAN_DAY = re.compile(r"(?:(\d{4}) ?[年년] ?)?(?<!\d)(\d\d?) ?[月월] ?(\d\d?) ?[日号號일]")
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"(\d{1,2})(?:st|nd|rd|th|er|º|ª)?")
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -26,7 +26,7 @@ def written_days(text: str) -> set[WrittenDay]:
     for first, _, second, year in _NUMERIC.findall(_ISO.sub(" ", text)):
         written = int(year) if year else None
         found |= {(written, int(second), int(first)), (written, int(first), int(second))}
-    for year, month, day in _EAST_ASIAN.findall(text):
+    for year, month, day in EAST_ASIAN_DAY.findall(text):
         found.add((int(year) if year else None, int(month), int(day)))
     words = [word.casefold() for word in _WORD.findall(text)]
     for index, word in enumerate(words):

@@ -86,6 +86,8 @@ class Recalled:
 
     hits: Sequence[Hit]
     respelt: Sequence[Respelt]
+    nowhere: Sequence[str]
+    """Words of the query that nothing holds."""
     not_searched: int
     """Imported messages that are not in the search index yet."""
 
@@ -133,14 +135,15 @@ def recall(db: Connection, config: MemoryConfig, rights: Rights, query: Query) -
     results = search_memory(
         db, query.words, filters, searched, today=clock.today(), meaning=config.meaning
     )
-    hits, respelt = results.hits, results.respelt
+    hits, respelt, nowhere = results.hits, results.respelt, results.nowhere
     if rights.is_limited:
         allowed = readable(db, rights, clock.zone, [(hit.kind, hit.id) for hit in hits])
         hits = [hit for hit in hits if (hit.kind, hit.id) in allowed][: query.limit]
+        nowhere = ()
         # A respelt word that is only in what may not be read would reveal it.
         texts = [fold(hit.text) for hit in hits]
         respelt = tuple(r for r in respelt if any(fold(r.searched) in text for text in texts))
-    return Recalled(hits, respelt, search_index.count_missing(db))
+    return Recalled(hits, respelt, nowhere, search_index.count_missing(db))
 
 
 def source(

@@ -63,9 +63,10 @@ def reading_tools(where: str) -> tuple[Tool, ...]:
         f"Search everything that was ever said or noted {where}, best first. Use it when the "
         "user refers to something you do not see, or when exact words, numbers or dates matter. "
         "A result need not have all the words, so give several at once. Each result is a line: "
-        "its id, its day, its kind, who said it or whether it was stated, planned, asked, "
-        "hypothetical, inferred or quoted, then the words. A loose match lacks half the words or "
-        "a quoted phrase, is similar in meaning, or is next to a match. A related one was found "
+        "its id, its day, its kind, which words of the query it has, who said it (or pasted it: "
+        "somebody else's words) or whether it was stated, planned, asked, hypothetical, "
+        "inferred or quoted, then the words. A loose match lacks half the words or a quoted "
+        "phrase, is similar in meaning, or is next to a match. A related one was found "
         "through the people, places and things in the query; a respelt one has a word with a "
         "similar spelling.",
         {
@@ -177,6 +178,8 @@ def _day(value: object, clock: Clock) -> date | None:
 def _found_hits(recalled: Recalled) -> Found:
     lines = [_hit_line(hit) for hit in recalled.hits] or ["Nothing was found."]
     lines += [one_line(str(respelt)) for respelt in recalled.respelt]
+    if recalled.nowhere and recalled.hits:
+        lines.append(f"Nothing holds: {inline(', '.join(recalled.nowhere))}.")
     if recalled.not_searched:
         lines.append(f"(Imported messages not searched yet: {recalled.not_searched:,}.)")
     items = [ContextItem(Way.RECALL, hit.kind, hit.id) for hit in recalled.hits]
@@ -216,8 +219,10 @@ def item_line(head: Sequence[str], text: str) -> str:
 
 def _hit_line(hit: Hit) -> str:
     head = [written((hit.kind, hit.id)), hit.date, hit.kind]
+    if hit.holds:
+        head.append(f"has {inline(' '.join(hit.holds))}")
     if role_or_stance := hit.role or hit.stance:
-        head.append(role_or_stance)
+        head.append(f"{role_or_stance} pasted" if hit.is_pasted else role_or_stance)
     if hit.match != Match.DIRECT:
         head.append(f"{hit.match} match")
     return item_line(head, hit.text)

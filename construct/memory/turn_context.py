@@ -215,6 +215,7 @@ def render(context: TurnContext) -> str:
     for passage in context.passages:
         when = date.fromisoformat(passage.date)
         label = _PASSAGE_LABELS.get(passage.role or passage.kind, "Noted")
+        label = "They pasted" if passage.is_pasted else label
         lines.append(f"{label}, {when} ({relative_words(when, today)}): {inline(passage.text)}")
     if context.task:
         lines.append(f"The conversation was about: {inline(context.task)}")

@@ -22,6 +22,8 @@ class SearchResult:
     hits: Sequence[Hit]
     respelt: Sequence[Respelt] = ()
     """Words that occur nowhere, each with the word that was searched for instead."""
+    nowhere: Sequence[str] = ()
+    """Words that nothing holds."""
     items: Mapping[tuple[str, int], Observation | Message] = field(default_factory=dict)
     """What was found, by kind and id."""
 
@@ -50,7 +52,8 @@ def search(
     result = search_memory(
         ctx.db, query, filters, limit, today=ctx.clock.today(), meaning=ctx.memory.meaning
     )
-    return SearchResult(query, result.hits, result.respelt, _items(ctx, result.hits))
+    items = _items(ctx, result.hits)
+    return SearchResult(query, result.hits, result.respelt, result.nowhere, items)
 
 
 def _items(ctx: Context, hits: Sequence[Hit]) -> dict[tuple[str, int], Observation | Message]:

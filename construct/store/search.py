@@ -7,12 +7,13 @@ searchable only with `Filters.all`, or with `Filters.as_of` if they were active 
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from itertools import chain, zip_longest
 from typing import NamedTuple
 
 from construct.clock import to_text
+from construct.stems import fold, one_width
 from construct.store.dates import FIRST_DAY_SQL, LAST_DAY_SQL
 from construct.store.driver import Connection
 from construct.store.observations import in_descent
@@ -89,6 +90,8 @@ class Entry(NamedTuple):
     priority: str | None = None
     stance: str | None = None
     state: str | None = None
+    pasted: str | None = None
+    """The parts of a message's text that are pasted (construct/pasted.py), as stored."""
     is_searchable: bool = True
     """Whether it may be a result; if not, it may only be read as context."""
 
@@ -136,8 +139,10 @@ def containing(
     query = f"""SELECT m.id, {_FIELDS[kind]["text"]} FROM {_TABLES[kind]} AS m {_JOINS[kind]}
                 WHERE 1 {_and(where)} ORDER BY m.id DESC LIMIT ?"""
     counts: dict[int, int] = {}
+    has_latin = any(map(str.isascii, pieces))
     for row_id, text in db.execute(query, (*values, newest)):
-        if count := sum(piece in text for piece in pieces):
+        usual_text = fold(text) if has_latin else one_width(text).lower()
+        if count := sum(piece in usual_text for piece in pieces):
             counts[row_id] = count
     return sorted(counts, key=lambda row_id: (-counts[row_id], -row_id))
 
@@ -158,6 +163,33 @@ def entries(db: Connection, kind: str, ids: Iterable[int], filters: Filters) -> 
 def results(db: Connection, kind: str, ids: Iterable[int], filters: Filters) -> list[Entry]:
     """Return the entries with these ids that may be results, ordered by id."""
     return [entry for entry in entries(db, kind, ids, filters) if entry.is_searchable]
+
+
+def within_days(
+    db: Connection, kind: str, first: date, last: date, filters: Filters, limit: int
+) -> list[Entry]:
+    """Return the newest results of some days: said then, or about them."""
+    if kind == ItemKind.MESSAGE:
+        days = replace(
+            filters,
+            since=max(filter(None, (first, filters.since))),
+            until=min(filter(None, (last, filters.until))),
+        )
+        # No place is more than a day away from UTC: the index on the time narrows it down.
+        near: tuple[object, ...] = (
+            _midnight(first - timedelta(days=1), UTC),
+            _midnight(last + timedelta(days=2), UTC),
+        )
+        narrow = "m.created_at >= ? AND m.created_at < ?"
+    else:
+        days = filters
+        about = FIRST_DAY_SQL.format("m.referenced_date")
+        narrow = f"(m.observation_date BETWEEN ? AND ? OR {about} BETWEEN ? AND ?)"
+        near = (first.isoformat(), last.isoformat()) * 2
+    where, values = _conditions(kind, days)
+    query = f"""SELECT m.id FROM {_TABLES[kind]} AS m {_JOINS[kind]}
+                WHERE {narrow} {_and(where)} ORDER BY m.id DESC LIMIT ?"""
+    return results(db, kind, column(db, query, (*near, *values, limit)), days)
 
 
 def highest_id(db: Connection, kind: str) -> int:
@@ -365,6 +397,7 @@ _FIELDS = {
         "text": """CASE WHEN m.attached IS NULL THEN m.content WHEN m.content = '' THEN m.attached
                    ELSE m.attached || char(10) || m.content END""",
         "role": "m.role", "day": _DAYS["message"], "utc_offset": "m.utc_offset",
+        "pasted": "m.pasted",
     },
     "observation": _COMMON_FIELDS
     | {

@@ -52,4 +52,5 @@ def legend(result: SearchResult) -> list[str]:
     """Return lines that name corrected spellings and explain the marks of the hits."""
     marks = {hit.match for hit in result.hits}
     meanings = [f"{mark}: {means}" for mark, means in MATCH_MEANS.items() if mark in marks]
-    return [*map(str, result.respelt), *meanings]
+    nowhere = [f"Nothing holds: {', '.join(result.nowhere)}."] if result.nowhere else []
+    return [*map(str, result.respelt), *(nowhere if result.hits else []), *meanings]

@@ -68,6 +68,9 @@ class FoundJson(TypedDict):
 
     score: Annotated[float, "the higher the better"]
     match: Annotated[NotRequired[str], "`loose`, `related` or `respelt`; missing for the rest"]
+    holds: Annotated[list[str], "the words of the query that it holds"]
+    passage: Annotated[NotRequired[str], "the part of a long message that fits the query best"]
+    pasted: Annotated[NotRequired[bool], "true if you pasted that part: somebody else's words"]
 
 
 class FoundNoteJson(NoteJson, FoundJson):
@@ -212,7 +215,11 @@ def item_json(item: Observation | Message) -> NoteJson | MessageJson:
 
 def found_json(hit: "Hit", item: Observation | Message) -> FoundNoteJson | FoundMessageJson:
     """Return a note or a message that was found; a note's state as of the day asked for."""
-    found: FoundJson = {"score": round(hit.score, 6)}
+    found: FoundJson = {"score": round(hit.score, 6), "holds": list(hit.holds)}
+    if isinstance(item, Message) and hit.text != item.text:
+        found["passage"] = hit.text
+    if hit.is_pasted:
+        found["pasted"] = True
     if hit.match != Match.DIRECT:
         found["match"] = hit.match
     if isinstance(item, Observation):

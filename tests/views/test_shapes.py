@@ -22,7 +22,7 @@ from construct.views.why import why_json
 from tests.memory.builders import Life
 from tests.support.context import context
 
-ADDED = {"score", "match", "supportingObservationIds", "attachments"}
+ADDED = {"score", "match", "holds", "passage", "pasted", "supportingObservationIds", "attachments"}
 """What some places add to a note or a message."""
 
 

@@ -17,12 +17,28 @@ from itertools import chain
 from typing import NamedTuple
 
 from construct import tokens
+from construct.clock import Clock
 from construct.language.index_words import stem
 from construct.language.wordlists import SMALL_TALK, TIME_WORDS
 from construct.memory.recall.meaning import Meaning, without_names
-from construct.memory.recall.query import Query, analyse, any_of, excerpt, with_one_of
-from construct.memory.recall.rank import Matcher, PreparedQuery, inverse_frequencies, rank
-from construct.memory.recall.search import Hit, RankedEntry, as_hit, with_neighbours
+from construct.memory.recall.query import (
+    Query,
+    analyse,
+    any_of,
+    asked_days,
+    capitalised_words,
+    excerpt,
+    with_one_of,
+    without_time,
+)
+from construct.memory.recall.rank import (
+    Matcher,
+    PreparedQuery,
+    asks_the_same,
+    inverse_frequencies,
+    rank,
+)
+from construct.memory.recall.search import Hit, RankedEntry, as_hit, quoted, with_neighbours
 from construct.memory.recall.speakers import (
     MIN_CALLS,
     Speakers,
@@ -34,6 +50,7 @@ from construct.memory.recall.speakers import (
 from construct.store import search
 from construct.store.driver import Connection
 from construct.store.search import Entry, Filters
+from construct.vocabulary import Role
 
 BUDGET = 120
 """Tokens of all passages of a turn. They are not cached, so every turn pays for them."""
@@ -61,6 +78,8 @@ MAX_SIMILAR = 5
 """Entries of each kind that are considered because of their similar meaning."""
 ROWS_READ = 50
 """Newest rows that are read for a word. The number of further rows is estimated."""
+MAX_NAME_SHARE = 0.02
+"""A name in more of the messages than this says nothing by itself."""
 MAX_ESTIMATED_SHARE = 0.05
 """The highest such estimate, as a share of all rows: a recent topic is not a common word."""
 
@@ -69,11 +88,11 @@ _MAX_CHARACTERS = 8_000
 _IDLE_STEMS = frozenset(map(stem, (*SMALL_TALK, *TIME_WORDS)))
 """Stems of small talk and of times: they say nothing about a topic."""
 
-# "Where was it?" and "I forgot." in "Where was it? I forgot."
-_SENTENCE = re.compile(r"[^.!?\n。！？]+[.!?。！？]*")
+# "Where was it?" and "I forgot." in "Where was it? I forgot."; "am 7. November" goes on
+_SENTENCE = re.compile(r"(?:(?<!\d)\d{1,2}\.(?=\s)|[^.!?\n。！？])+[.!?。！？]*")
 # "and when was that", or anything with a question mark
 _FOLLOW_UP_QUESTION = re.compile(
-    r"\?|^\W*(?:(?:and|but|so)\b\W*)?(?:when|where|who|whom|whose|which|what|why|how)\b",
+    r"[?？]|^\W*(?:(?:and|but|so)\b\W*)?(?:when|where|who|whom|whose|which|what|why|how)\b",
     re.IGNORECASE,
 )
 
@@ -123,6 +142,7 @@ def passages(
     ("and when was that?"), the words of `previous` are searched for. `known`: (kind, id)
     of the entries that the model sees anyway; passages that only repeat them are left out.
     """
+    today = today or Clock(zone=filters.zone).today()
     queries = _queries(newest, today)
     if not queries and _FOLLOW_UP_QUESTION.search(newest):
         queries = _queries(previous, today)
@@ -130,7 +150,8 @@ def passages(
     frequency = document_frequency(db, list(words))
     best_by_key: dict[tuple[str, int], _Passage] = {}
     for query in queries:
-        for passage in _passages_for(db, query, frequency, set(known), filters, meaning):
+        days = asked_days(query, today)
+        for passage in _passages_for(db, query, frequency, set(known), filters, meaning, days):
             best = best_by_key.get(passage.key)
             if best is None or passage.weight > best.weight:
                 best_by_key[passage.key] = passage
@@ -138,7 +159,7 @@ def passages(
     return _fitting(passage.hit for passage in in_order)
 
 
-def _queries(text: str, today: date | None) -> list[Query]:
+def _queries(text: str, today: date) -> list[Query]:
     """Return queries for the sentences worth searching for: questions first, then the last."""
     sentences = _SENTENCE.findall(text[-_MAX_CHARACTERS:])
     last_first = [sentence for sentence in reversed(sentences) if sentence.strip()]
@@ -146,8 +167,9 @@ def _queries(text: str, today: date | None) -> list[Query]:
     queries = []
     for sentence in last_first:
         query = analyse(sentence, today)
-        words = tuple(w for w in query.words if stem(w) not in _IDLE_STEMS and not w.isdigit())
-        if words and not query.only_stop_words:
+        words = tuple(w for w in without_time(query) if stem(w) not in _IDLE_STEMS)
+        asks_for_day = bool(asked_days(query, today)) and _FOLLOW_UP_QUESTION.search(sentence)
+        if (words and not query.only_stop_words) or asks_for_day:
             queries.append(replace(query, words=words, phrases=()))
         if len(queries) == MAX_SENTENCES:
             break
@@ -161,13 +183,18 @@ def _passages_for(
     known: set[tuple[str, int]],
     filters: Filters,
     meaning: Meaning | None,
+    days: Sequence[tuple[date, date]],
 ) -> list[_Passage]:
-    """Return the best passages for one sentence."""
+    """Return the best passages for one sentence; `days` are those that it names."""
     often_said = tuple(word for word in query.words if frequency.counts[word] >= MIN_CALLS)
     names = participant_names(db, replace(query, words=often_said))
     others = [word for word in query.words if word not in names]
     words = sorted(others, key=frequency.counts.__getitem__)[:MAX_WORDS]
-    if not words:
+    of_days = []
+    if days:
+        words = [word for word in words if frequency.counts[word]]
+        of_days = _of_days(db, words, days, filters)
+    if not words and not of_days:
         return []
     row_counts = {word: frequency.counts[word] for word in words}
     word_weights = inverse_frequencies(row_counts, frequency.total)
@@ -178,17 +205,29 @@ def _passages_for(
     if meaning:
         compared_text = without_names(query.text, names)
         similarities = meaning.similarities(db, compared_text, filters.kinds())
-    prepared = PreparedQuery(query, word_weights, Matcher(words), Speakers())
-    entries = _with_words(
+    prepared = PreparedQuery(
+        query, word_weights, Matcher(words), Speakers(), of_days={entry.key for entry in of_days}
+    )
+    if _is_name(words, query, frequency):
+        min_weight = word_weights[words[0]]
+    entries = of_days or _with_words(
         db, words, word_weights, min_weight, frequency, filters, uses_meaning=bool(similarities)
     )
-    if similarities:
+    if similarities and not of_days:
         for kind in filters.kinds():
             similar = _active(db, kind, similarities.nearest(kind, MAX_SIMILAR), filters)
             entries += [entry for entry in similar if entry not in entries]
         prepared = replace(prepared, similarities=similarities.of(entries))
     weights = {entry.key: _weight(entry, prepared, min_weight) for entry in entries}
-    candidates = [e for e in entries if weights[e.key] >= min_weight and e.key not in known]
+    if of_days:
+        weights = dict.fromkeys(weights, min_weight)
+    candidates = [
+        entry
+        for entry in entries
+        if weights[entry.key] >= min_weight
+        and entry.key not in known
+        and not asks_the_same(entry.text, query)
+    ]
     candidates.sort(key=lambda entry: -weights[entry.key])
     # "Claude, where is my key?" does not ask what Claude said.
     asked_about = {n: turns for n, turns in names.items() if not addresses(query.text, n)}
@@ -196,9 +235,34 @@ def _passages_for(
     result = []
     for entry in _without_seen(db, best, prepared.matcher, known):
         hit = as_hit(RankedEntry(entry, 0.0), filters.zone)
+        hit = quoted(hit, entry, prepared.matcher, row_counts)
         cut = replace(hit, text=excerpt(hit.text, words, SNIPPET))
         result.append(_Passage(weights[entry.key], cut))
     return result
+
+
+def _is_name(words: Sequence[str], query: Query, frequency: DocumentFrequency) -> bool:
+    """Return whether a sentence asks about one name: "Tell me about Ottoline."."""
+    if len(words) != 1 or words[0] not in capitalised_words(query.text):
+        return False
+    return 0 < frequency.counts[words[0]] <= max(ROWS_READ, MAX_NAME_SHARE * frequency.total)
+
+
+def _of_days(
+    db: Connection, words: Sequence[str], days: Sequence[tuple[date, date]], filters: Filters
+) -> list[Entry]:
+    """Return the entries of days that have any of these words; all of them without words."""
+    entries = [
+        entry
+        for kind in filters.kinds()
+        for first, last in days
+        for entry in search.within_days(db, kind, first, last, filters, ROWS_READ)
+        if entry.state not in ("pending", "superseded")
+    ]
+    if not words:
+        return [entry for entry in entries if entry.role != Role.ASSISTANT] or entries
+    matcher = Matcher(words)
+    return [entry for entry in entries if matcher.counts(entry)]
 
 
 def _with_words(
@@ -218,7 +282,7 @@ def _with_words(
     """
     rarest, *others = words
     count = frequency.counts[rarest]
-    is_telling = len(words) > 1 or count <= MAX_BY_CHANCE
+    is_telling = len(words) > 1 or word_weights[rarest] <= min_weight or count <= MAX_BY_CHANCE
     if not count or not is_telling or sum(word_weights.values()) < min_weight:
         return []
     second_words = _needed_words(words, word_weights, min_weight)

@@ -8,10 +8,21 @@ from datetime import date
 from functools import cache
 from itertools import accumulate, chain
 
-from construct.language.index_words import UNSPACED, fold, index_words, root, stem, word_forms
-from construct.language.named_periods import named_periods
+from construct.language.index_words import (
+    UNSPACED,
+    fold,
+    index_words,
+    one_width,
+    other_spellings,
+    root,
+    stem,
+    with_whole_numbers,
+    word_forms,
+)
+from construct.language.named_periods import may_name_time, named_periods
 from construct.language.periods import Period
 from construct.language.wordlists import STOP_WORDS
+from construct.language.written_days import EAST_ASIAN_DAY
 from construct.text import one_line
 
 MAX_WORDS = 48
@@ -20,12 +31,15 @@ MAX_PIECES = 100
 """Pieces of a query that are searched for, limited for the same reason."""
 MAX_PAIRED = 6
 """Words that `gated` looks for in pairs."""
+MAX_DAYS = 10
+"""A longer time that a query names is not read in full: its words find what is meant."""
 _WORD_BREAK = 40
 """How many characters either end of an excerpt may move, to fall on a space."""
 
 # `"next week"`, in the quotation marks of several languages
 _PHRASE = re.compile(r'"([^"]*)"|“([^”]*)”|«([^»]*)»|„([^“”]*)[“”]')
 _WORD = re.compile(r"[^\W_]+")
+EMOJI = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff]")
 # In "Do you remember what I said", the "you" is not the subject, and in "Can you find me the
 # recipe" neither the "you" nor the "me" is. "What would you suggest" asks for something new.
 _REQUEST = re.compile(
@@ -36,8 +50,16 @@ _REQUEST = re.compile(
     re.IGNORECASE,
 )
 # "did you" in "What did you say about my boat?"
+_HAPPENED = frozenset(map(stem, "happen talk say tell do discuss mention chat speak".split()))
 _SUBJECT = re.compile(
     r"\b(?:did|do|have|had|was|were|am|are|will|should|could|can|would)\s+(i|you)\b", re.IGNORECASE
+)
+# The sentence that takes back what was said just before
+_CORRECTION = re.compile(
+    r"\W*(?:no|wait|sorry|actually|correction|i mean|or rather|scratch that|nein|moment|doch nicht|"
+    r"eigentlich|perdón|perdona|digo|mejor dicho|non|pardon|en fait|plutôt|não|aliás|quer dizer|"
+    r"anzi|scusa|nie|właściwie|нет|точнее|вернее|いや|不对|不對)\b[^.!?。]*[.!?。]?",
+    re.IGNORECASE,
 )
 _SPEAKERS = {
     "user": re.compile(r"\b(?:i|me|my|mine|myself|the user|user's)\b", re.IGNORECASE),
@@ -63,7 +85,10 @@ class Query:
     Other regular forms of them match too, but irregular ones do not.
     """
     pieces: tuple[str, ...]
-    """Pairs of adjacent characters in scripts without spaces."""
+    """What may be inside a word: pairs of characters in scripts without spaces, and emoji.
+
+    So are words that no entry has by themselves, such as parts of compounds.
+    """
     possible_names: frozenset[str]
     """The capitalised words, or all words if none is capitalised."""
     role: str | None
@@ -94,14 +119,17 @@ def analyse(text: str, today: date | None = None) -> Query:
     """
     if not text.strip():
         raise ValueError("The query is blank.")
-    spaced_text = UNSPACED.sub(" ", text)
+    usual_text = with_whole_numbers(one_width(text))
+    spaced_text = UNSPACED.sub(" ", usual_text)
     all_words = index_words(spaced_text)
     content_words = _content_words(all_words)[:MAX_WORDS]
     phrases = []
     for match in _PHRASE.finditer(text):
         quoted = next((group for group in match.groups() if group), "")
         phrases.append(" ".join(index_words(quoted)))
-    pieces = chain.from_iterable(map(_pairs, UNSPACED.findall(text)))
+    pieces = chain.from_iterable(map(_pairs, UNSPACED.findall(EAST_ASIAN_DAY.sub(" ", usual_text))))
+    if not content_words:
+        pieces = chain(pieces, EMOJI.findall(text))
     return Query(
         words=_one_of_each_root(content_words or all_words[:MAX_WORDS]),
         phrases=tuple(dict.fromkeys(phrase for phrase in phrases if phrase)),
@@ -115,6 +143,11 @@ def analyse(text: str, today: date | None = None) -> Query:
     )
 
 
+def content_words(text: str) -> list[str]:
+    """Return the folded words of a text without the stop words of its language."""
+    return _content_words(index_words(text))
+
+
 def outside_quotes(text: str, change: Callable[[str], str]) -> str:
     """Apply a change to a query's text outside quotation marks."""
     parts: list[str] = []
@@ -123,6 +156,19 @@ def outside_quotes(text: str, change: Callable[[str], str]) -> str:
         parts += [change(text[end : match.start()]), match[0]]
         end = match.end()
     return "".join([*parts, change(text[end:])])
+
+
+def asked_days(query: Query, today: date) -> list[tuple[date, date]]:
+    """Return the days or short periods that a query names, as first and last days."""
+    spans = [period.latest(today) for period in query.dates]
+    return [(first, last) for first, last in spans if (last - first).days < MAX_DAYS]
+
+
+def without_time(query: Query) -> tuple[str, ...]:
+    """Return the query's words without those that name its time or ask what happened."""
+    return tuple(
+        word for word in query.words if not may_name_time(word) and stem(word) not in _HAPPENED
+    )
 
 
 def is_cue(word: str) -> bool:
@@ -179,7 +225,7 @@ def gated(words: Sequence[str], frequency: Mapping[str, int], required: int, wei
 
 
 def _any_form(word: str) -> str:
-    quoted = [f'"{form}"' for form in word_forms(word)]
+    quoted = [f'"{form}"' for form in (*word_forms(word), *other_spellings(word))]
     return quoted[0] if len(quoted) == 1 else f"({' OR '.join(quoted)})"
 
 
@@ -213,11 +259,15 @@ def _one_of_each_root(words: list[str]) -> tuple[str, ...]:
     return tuple(by_root.values())
 
 
+def capitalised_words(text: str) -> frozenset[str]:
+    """Return the folded words of a text that begin with a capital."""
+    words = [word for word in _WORD.findall(text) if word[:1].isupper()]
+    return frozenset(index_words(" ".join(words)))
+
+
 def _possible_names(text: str) -> frozenset[str]:
     """Return the folded words that may be names: the capitalised ones, or all if none is."""
-    words = _WORD.findall(text)
-    capitalised = [word for word in words if word[:1].isupper()]
-    return frozenset(index_words(" ".join(capitalised or words)))
+    return capitalised_words(text) or frozenset(index_words(text))
 
 
 def _pairs(run: str) -> list[str]:
@@ -254,6 +304,7 @@ def excerpt(text: str, words: Sequence[str], size: int, pieces: Sequence[str] = 
     line = one_line(text)
     if len(line) <= size:
         return line
+    quoted = _quoted_lines(text, line)
     positions = sorted(start for start, _ in word_spans(line, words, pieces))
 
     def words_from(start: int) -> int:
@@ -268,4 +319,21 @@ def excerpt(text: str, words: Sequence[str], size: int, pieces: Sequence[str] = 
         start = line.find(" ", start) + 1
     if end < len(line) and " " in line[end - reach : end]:
         end = line.rfind(" ", start, end)
-    return ("…" if start else "") + line[start:end] + ("…" if end < len(line) else "")
+    # "My flight is at nine. No, wait, at ten."
+    if correction := _CORRECTION.match(line, line.rfind(". ", start, end) + 1 or end):
+        end = max(end, min(correction.end(), end + size // 2))
+    # The `>` of a quoted line is kept when its beginning is cut off.
+    mark = "> " if any(first < start < last for first, last in quoted) else ""
+    return mark + ("…" if start else "") + line[start:end] + ("…" if end < len(line) else "")
+
+
+def _quoted_lines(text: str, joined: str) -> list[tuple[int, int]]:
+    """Return where the lines that begin with `>` are in a text joined to one line."""
+    spans, position = [], 0
+    for part in filter(None, map(one_line, text.splitlines())):
+        if not joined.startswith(part, position):
+            return []
+        if part.startswith(">"):
+            spans.append((position, position + len(part)))
+        position += len(part) + 1
+    return spans

@@ -9,15 +9,22 @@ its best passage. The weights were chosen on halves of LoCoMo (friends who chat)
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from operator import mul
 from typing import NamedTuple
 
-from construct.language.index_words import fold, index_words, stem, word_forms
+from construct.language.index_words import (
+    fold,
+    index_words,
+    one_width,
+    stem,
+    with_whole_numbers,
+    word_forms,
+)
 from construct.language.wordlists import TIME_WORDS
-from construct.memory.recall.query import Query, akin
+from construct.memory.recall.query import Query, akin, content_words
 from construct.memory.recall.speakers import Speakers
 from construct.store.passages import passages
 from construct.store.search import KINDS, Entry
@@ -34,6 +41,8 @@ FULL_CONTEXT_WORDS = 40
 
 Else every short question beside a long answer would seem to have the answer's words.
 """
+LONGEST_WORDS = 500
+"""A message with more words than this ranks no lower for its length."""
 LONG_WORDS = 60
 """A message with more words than this is long.
 
@@ -45,6 +54,8 @@ WEIGHTS_AFTER = (0.2, 0.1)
 """Weights of words in the turn just after, and in the one after that."""
 SESSION_GAP = timedelta(hours=4)
 """A silence longer than this ends a session."""
+LONGEST_QUESTION = 300
+"""Characters of a message that may ask just what the query asks."""
 SMOOTHING = 0.1
 """Added to the relative BM25F score before taking its logarithm, which is undefined for 0."""
 
@@ -81,6 +92,8 @@ class Features(NamedTuple):
     """1 if the turn before it contains a question."""
     is_question: float = 0.0
     """1 if it ends with a question."""
+    asks_the_same: float = 0.0
+    """1 if it is a question that has no words but the query's: it answers nothing."""
     opens_session: float = 0.0
     """1 for the first message of a session: people come back with news."""
     names: float = 0.0
@@ -103,6 +116,7 @@ WEIGHTS = Features(
     answers_when=1.9,
     follows_question=0.8,
     is_question=-0.5,
+    asks_the_same=-1.0,
     opens_session=1.0,
     names=0.3,
     first_person=0.1,
@@ -176,12 +190,14 @@ class Matcher:
     def _found(self, text: str) -> Counter[str]:
         """Return how often each of the query's words is in a text."""
         found: Counter[str] = Counter()
-        for text_word in self._likely.findall(fold(text)):
+        folded = fold(text)
+        for text_word in self._likely.findall(with_whole_numbers(folded)):
             query_word, form = self._by_stem.get(stem(text_word), ("", ""))
             if query_word and akin(text_word, form):
                 found[query_word] += 1
         for piece in self._pieces:
-            if count := text.count(piece):
+            searched = folded if piece.isascii() else one_width(text).lower()
+            if count := searched.count(piece):
                 found[piece] = count
         return found
 
@@ -218,6 +234,8 @@ class PreparedQuery:
     speakers: Speakers
     similarities: Mapping[tuple[str, int], float] = field(default_factory=dict)
     """Cosine similarity, from -1 to 1, by key of the entry. Empty without vectors."""
+    of_days: Collection[tuple[str, int]] = ()
+    """Keys of the entries of a day that the query names: they need no word of it."""
 
 
 def rank(
@@ -273,10 +291,11 @@ def _features(candidates: Sequence[Candidate], prepared: PreparedQuery) -> list[
     trust = min(1.0, (len(prepared.query.words) + prepared.query.unknown_count) / ENOUGH_WORDS)
     features: list[Features | None] = []
     for candidate, value, similarity in zip(candidates, bm25, similarities, strict=True):
-        if value <= 0 and similarity < MIN_SIMILARITY:
+        entry = candidate.entry
+        of_the_day = entry.key in prepared.of_days
+        if value <= 0 and similarity < MIN_SIMILARITY and not of_the_day:
             features.append(None)
             continue
-        entry = candidate.entry
         is_message = entry.kind == "message"
         features.append(
             Features(
@@ -338,15 +357,27 @@ def _with_wording(features: Features, candidate: Candidate, prepared: PreparedQu
         answers_when=float(answers_when),
         follows_question=weight * follows_question,
         is_question=float(is_message and text.rstrip().endswith("?")),
+        asks_the_same=float(is_message and asks_the_same(text, prepared.query)),
         names=weight * min(3, len(_CAPITAL.findall(text))),
         first_person=weight * min(3, len(_FIRST_PERSON.findall(text))),
     )
 
 
+def asks_the_same(text: str, query: Query) -> bool:
+    """Return whether a text is a question that has no content words but those of a query."""
+    marks = ("?", "？")
+    if len(text) > LONGEST_QUESTION or not text.rstrip().endswith(marks):
+        return False
+    if not query.text.rstrip().endswith(marks):  # words to look for, not a question
+        return False
+    return set(map(stem, content_words(text))) <= set(map(stem, index_words(query.text)))
+
+
 def _length(entry: Entry, prepared: PreparedQuery) -> float:
     if entry.kind != "message":
         return 0.0
-    return max(0.0, math.log(prepared.matcher.counted(entry).words / LONG_WORDS))
+    words = min(prepared.matcher.counted(entry).words, LONGEST_WORDS)
+    return max(0.0, math.log(words / LONG_WORDS))
 
 
 def _date_nearness(entry: Entry, query: Query) -> float:

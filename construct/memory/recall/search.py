@@ -1,17 +1,30 @@
 """Search messages and observations in one ranking."""
 
 import math
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, tzinfo
 from itertools import chain
 
 from construct.clock import Clock
-from construct.language.index_words import index_words, stem, word_forms
+from construct.language.index_words import fold
 from construct.memory.graph.reading import related_notes
+from construct.memory.recall.known_words import (
+    NEWEST_SCANNED,
+    inside_words,
+    row_counts_of,
+    split_or_joined,
+)
 from construct.memory.recall.meaning import Meaning, Similarities, without_names
-from construct.memory.recall.query import Query, all_of, analyse, any_of, gated
+from construct.memory.recall.query import (
+    Query,
+    all_of,
+    analyse,
+    any_of,
+    asked_days,
+    gated,
+    without_time,
+)
 from construct.memory.recall.rank import (
     Candidate,
     Features,
@@ -25,9 +38,11 @@ from construct.memory.recall.rank import (
     words_in,
 )
 from construct.memory.recall.speakers import identify_speakers, participant_names
-from construct.memory.recall.spelling import Respelt, respell
+from construct.memory.recall.spelling import Respelt, as_typed, respell
+from construct.pasted import load_spans
 from construct.store import search
 from construct.store.driver import Connection
+from construct.store.passages import passages
 from construct.store.search import Entry, Filters
 from construct.vocabulary import ItemKind, Match
 
@@ -40,8 +55,6 @@ If more results are asked for, that many.
 """
 NEARBY_IDS = 3
 """Ids read on each side of a message to find its neighbours: conversations may interleave."""
-NEWEST_SCANNED = 20_000
-"""Newest rows of each kind that are scanned for text in scripts without spaces."""
 REQUIRED_ROWS = 5_000
 """The most rows of a large database that may match by one rare word alone (`query.gated`).
 
@@ -54,6 +67,8 @@ It replaces `REQUIRED_ROWS` if a filter `restricts_messages`.
 """
 MAX_ATTEMPTS = 4
 """Searches of the index, each without the rarest word of the one before."""
+OF_DAYS = 60
+"""The most entries of each kind that are read for a day that the query names."""
 SIMILAR = 60
 """The most entries of each kind that are taken because of their similar meaning."""
 SIMILAR_FILTERED = 1000
@@ -107,14 +122,20 @@ class Hit:
     state: str | None = None
     match: Match = Match.DIRECT
     """How it was found; `MATCH_MEANS` explains each kind but `direct`."""
+    holds: tuple[str, ...] = ()
+    """The words of the query that it holds, as they were typed."""
+    is_pasted: bool = False
+    """Whether the user pasted what is quoted: somebody else's words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The results of a search, best first, and the words it respelt."""
+    """The results of a search, best first, and what became of the query's words."""
 
     hits: list[Hit]
     respelt: tuple[Respelt, ...] = ()
+    nowhere: tuple[str, ...] = ()
+    """The words of the query that nothing holds, as they were typed."""
 
 
 def search_memory(
@@ -134,34 +155,83 @@ def search_memory(
     the day from which "yesterday" is counted. Raises ValueError if the query is blank.
     """
     limit = max(0, limit)
+    day = today or Clock(zone=filters.zone).today()
     parsed = analyse(query, today)
-    row_counts = _row_counts(db, parsed.words, filters)
+    row_counts = row_counts_of(db, parsed.words, filters)
     unknown = [word for word in parsed.words if not row_counts[word]]
+    more = split_or_joined(db, parsed.words, unknown)
     parsed, respelt = respell(db, parsed, unknown, filters, today)
+    corrected = {fold(one.typed) for one in respelt}
+    parsed = inside_words(db, parsed, [w for w in unknown if w not in corrected], filters)
+    if more:
+        words = () if parsed.only_stop_words else parsed.words
+        parsed = replace(parsed, words=tuple(dict.fromkeys((*words, *more))), only_stop_words=False)
     if meaning and parsed.only_stop_words and parsed.unknown_count:
         # The meaning of the query says more than the stop words left in it.
         parsed = replace(parsed, words=())
-    entries = _find(db, parsed, filters, limit, meaning)
+    entries = _find(db, parsed, filters, limit, meaning, day)
     if not entries and (parsed.has_more_than_phrases or (parsed.phrases and parsed.respelt)):
         # A phrase quoted from memory, or a title: search for its words instead.
-        entries = _find(db, replace(parsed, phrases=()), filters, limit, meaning)
+        entries = _find(db, replace(parsed, phrases=()), filters, limit, meaning, day)
         entries = [replace(entry, match=Match.LOOSE) for entry in entries]
     entries = _with_related(db, parsed, filters, entries, limit)
-    return Results([as_hit(entry, filters.zone) for entry in entries], respelt)
+    nowhere = [word for word in unknown if word not in {*corrected, *parsed.pieces} and not more]
+    original = analyse(query, today)
+    matcher = Matcher((*original.words, *parsed.respelt, *more), parsed.pieces)
+    hits = []
+    for entry in entries:
+        held = matcher.counts(entry.entry)
+        holds = [
+            as_typed(query, word) for word in (*original.words, *parsed.respelt) if word in held
+        ]
+        holds += [as_typed(query, piece) for piece in parsed.pieces if piece in held]
+        hit = quoted(as_hit(entry, filters.zone), entry.entry, matcher, row_counts)
+        hits.append(replace(hit, holds=tuple(dict.fromkeys(holds))))
+    return Results(hits, respelt, tuple(as_typed(query, word) for word in nowhere))
+
+
+def quoted(hit: Hit, entry: Entry, matcher: Matcher, row_counts: Mapping[str, int]) -> Hit:
+    """Return the hit of a long entry with the passage that has most of the query.
+
+    An ellipsis stands for what is cut off, and `>` for the beginning of a quoted line.
+    """
+    parts = passages(entry.text)
+    scores = [
+        sum(count / (1 + row_counts.get(word, 0)) for word, count in counts.items())
+        for counts in matcher.counted(entry).passages
+    ]
+    best = scores.index(max(scores))
+    before = "".join(parts[:best])
+    is_pasted = _is_pasted(entry, len(before), len(parts[best]))
+    if len(parts) == 1:
+        return replace(hit, is_pasted=is_pasted)
+    line = before.rpartition("\n")[2]
+    mark = "> " if line.lstrip().startswith(">") else ""
+    cut = parts[best].rstrip() if best + 1 < len(parts) else parts[best]
+    text = mark + ("…" if best else "") + cut + ("…" if best + 1 < len(parts) else "")
+    return replace(hit, text=text, is_pasted=is_pasted)
 
 
 def _find(
-    db: Connection, query: Query, filters: Filters, limit: int, meaning: Meaning | None
+    db: Connection,
+    query: Query,
+    filters: Filters,
+    limit: int,
+    meaning: Meaning | None,
+    today: date,
 ) -> list[RankedEntry]:
     """Find and rank entries that have words of the query or a similar meaning.
 
     May return more than `limit`.
     """
     names = participant_names(db, query)
+    of_days, asks_for_days = _of_days(db, query, filters, today)
+    if asks_for_days:
+        query = replace(query, words=())
     words = tuple(word for word in query.words if word not in names) or query.words
     words_in_phrases = " ".join(query.phrases).split()
     all_words = tuple(dict.fromkeys((*words, *words_in_phrases, *query.respelt)))
-    row_counts = _row_counts(db, all_words, filters)
+    row_counts = row_counts_of(db, all_words, filters)
 
     # Entries that have the words, as typed or respelt.
     typed = _matching(db, query, words, row_counts, filters)
@@ -178,11 +248,16 @@ def _find(
     total = sum(search.count_rows(db, kind) for kind in search.KINDS)
     speakers = identify_speakers(names, [*typed, *respelt], query.role)
     word_weights = inverse_frequencies(row_counts, total)
-    prepared = PreparedQuery(query, word_weights, matcher, speakers)
+    prepared = PreparedQuery(
+        query, word_weights, matcher, speakers, of_days={entry.key for entry in of_days}
+    )
     best: list[Entry] = []
     for kind in search.KINDS:
         for entries in (typed, respelt):
-            best += shortlist(_of_kind(kind, entries), prepared, max(SHORTLIST, limit))
+            best += shortlist(
+                [e for e in entries if e.kind == kind], prepared, max(SHORTLIST, limit)
+            )
+    best += _without(of_days, best)
 
     # Entries with a similar meaning.
     similarities = _similarities(db, query, names, filters, meaning)
@@ -205,6 +280,22 @@ def _find(
     if query.respelt:
         ranked = _respelt_last(ranked, prepared)
     return ranked
+
+
+def _of_days(
+    db: Connection, query: Query, filters: Filters, today: date
+) -> tuple[list[Entry], bool]:
+    """Return the entries of the days that a query names, and whether it asks for these alone."""
+    days = asked_days(query, today)
+    if not days or query.phrases:
+        return [], False
+    entries = [
+        entry
+        for kind in filters.kinds()
+        for first, last in days
+        for entry in search.within_days(db, kind, first, last, filters, OF_DAYS)
+    ]
+    return entries, bool(entries) and not without_time(query)
 
 
 def _similarities(
@@ -288,9 +379,12 @@ def _judged(candidate: Candidate, features: Features, prepared: PreparedQuery) -
     """Return the candidate with its score and how well it matches the query."""
     query, entry = prepared.query, candidate.entry
     ranked = RankedEntry(entry, score(features))
-    if query.phrases or prepared.similarities.get(entry.key, 0.0) >= DIRECT_SIMILARITY:
-        return ranked
+    is_similar = prepared.similarities.get(entry.key, 0.0) >= DIRECT_SIMILARITY
     words = words_in(candidate, prepared)
+    sought = without_time(query)
+    is_of_day = entry.key in prepared.of_days and (not sought or not words.isdisjoint(sought))
+    if query.phrases or is_similar or is_of_day:
+        return ranked
     if query.respelt and words <= set(query.respelt):
         return replace(ranked, match=Match.RESPELT)
     known_count = len(prepared.word_weights)
@@ -301,10 +395,6 @@ def _judged(candidate: Candidate, features: Features, prepared: PreparedQuery) -
     has_few_words = len(words) <= DIRECT_SHARE * max(1, all_count)
     has_only_stop_words = query.only_stop_words and query.unknown_count > 0
     return replace(ranked, lacks_unknown_words=has_few_words or has_only_stop_words)
-
-
-def _of_kind(kind: str, entries: Iterable[Entry]) -> list[Entry]:
-    return [entry for entry in entries if entry.kind == kind]
 
 
 def with_neighbours(
@@ -330,22 +420,6 @@ def _indexed(
     if pieces:
         ids += search.containing(db, kind, pieces, filters, NEWEST_SCANNED)[:CANDIDATES]
     return search.results(db, kind, ids, filters)
-
-
-def _row_counts(db: Connection, words: Sequence[str], filters: Filters) -> dict[str, int]:
-    """Return how many rows of all kinds have each word, in any of its forms.
-
-    Messages in `filters.exclude` do not count; the other filters are ignored.
-    """
-    stems = {word: [stem(form) for form in word_forms(word)] for word in words}
-    all_stems = list(chain.from_iterable(stems.values()))
-    total: Counter[str] = Counter()
-    for kind in search.KINDS:
-        total.update(search.frequencies(db, kind, all_stems))
-    if filters.exclude:
-        for entry in search.entries(db, "message", filters.exclude, Filters()):
-            total.subtract(set(map(stem, index_words(entry.text))))
-    return {word: max(0, sum(total[s] for s in stems[word])) for word in words}
 
 
 def _with_related(
@@ -416,3 +490,10 @@ def as_hit(ranked: RankedEntry, zone: tzinfo | None) -> Hit:
         state=entry.state,
         match=match,
     )
+
+
+def _is_pasted(entry: Entry, start: int, length: int) -> bool:
+    """Return whether most of a part of a message is pasted."""
+    spans = load_spans(entry.pasted)
+    overlaps = (min(last, start + length) - max(first, start) for first, last in spans)
+    return 2 * sum(overlap for overlap in overlaps if overlap > 0) > length

@@ -77,7 +77,7 @@ def respell(
         return query, ()
     spellings = {word: _nearest_spelling(db, word, filters) for word in dropped[:MAX_RESPELT]}
     replacements = tuple(
-        Respelt(_as_typed(query.text, word), spelling)
+        Respelt(as_typed(query.text, word), spelling)
         for word, spelling in spellings.items()
         if spelling
     )
@@ -170,6 +170,6 @@ def _spellings(db: Connection, stems: Collection[str], filters: Filters) -> dict
     return spellings
 
 
-def _as_typed(text: str, word: str) -> str:
+def as_typed(text: str, word: str) -> str:
     """Return a folded word as the query's text has it."""
     return next((m[0] for m in _WORD.finditer(text) if fold(m[0]) == word), word)

@@ -210,7 +210,7 @@ def test_looking_for_spellings_is_bounded(life: Life, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(store, "terms_among", counting)
     search(life.db, " ".join("".join(letters.choices("abcdefghij", k=12)) for _ in range(30)))
-    assert 0 < len(asked) <= MAX_RESPELT
+    assert 0 < len(asked) <= 1 + MAX_RESPELT  # one for words written as two
 
 
 @pytest.mark.parametrize(
