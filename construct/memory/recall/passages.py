@@ -150,7 +150,7 @@ def passages(
     frequency = document_frequency(db, list(words))
     best_by_key: dict[tuple[str, int], _Passage] = {}
     for query in queries:
-        days = asked_days(query, today)
+        days = _days_asked_about(query, today)
         for passage in _passages_for(db, query, frequency, set(known), filters, meaning, days):
             best = best_by_key.get(passage.key)
             if best is None or passage.weight > best.weight:
@@ -168,8 +168,7 @@ def _queries(text: str, today: date) -> list[Query]:
     for sentence in last_first:
         query = analyse(sentence, today)
         words = tuple(w for w in without_time(query) if stem(w) not in _IDLE_STEMS)
-        asks_for_day = bool(asked_days(query, today)) and _FOLLOW_UP_QUESTION.search(sentence)
-        if (words and not query.only_stop_words) or asks_for_day:
+        if (words and not query.only_stop_words) or _days_asked_about(query, today):
             queries.append(replace(query, words=words, phrases=()))
         if len(queries) == MAX_SENTENCES:
             break
@@ -239,6 +238,11 @@ def _passages_for(
         cut = replace(hit, text=excerpt(hit.text, words, SNIPPET))
         result.append(_Passage(weights[entry.key], cut))
     return result
+
+
+def _days_asked_about(query: Query, today: date) -> list[tuple[date, date]]:
+    """Return the days that a question names: "we cook tonight" asks for none."""
+    return asked_days(query, today) if _FOLLOW_UP_QUESTION.search(query.text) else []
 
 
 def _is_name(words: Sequence[str], query: Query, frequency: DocumentFrequency) -> bool:

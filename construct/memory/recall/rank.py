@@ -98,8 +98,6 @@ class Features(NamedTuple):
     """1 for the first message of a session: people come back with news."""
     names: float = 0.0
     """Number of capitalised words that do not begin a sentence, up to three."""
-    first_person: float = 0.0
-    """Number of first-person words, up to three."""
     length: float = 0.0
     """Logarithm of how much longer than `LONG_WORDS` a message is."""
     is_remembered: float = 0.0
@@ -119,7 +117,6 @@ WEIGHTS = Features(
     asks_the_same=-1.0,
     opens_session=1.0,
     names=0.3,
-    first_person=0.1,
     length=-1.0,
     is_remembered=1.0,
     meaning=6.0,
@@ -339,7 +336,6 @@ def words_in(candidate: Candidate, prepared: PreparedQuery) -> set[str]:
 
 
 _TIME = frozenset(TIME_WORDS)
-_FIRST_PERSON = re.compile(r"\b(?:I|[Mm][ey]|[Ww]e|[Oo]ur)\b")
 # "Porto" in "I live in Porto."
 _CAPITAL = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
 
@@ -359,7 +355,6 @@ def _with_wording(features: Features, candidate: Candidate, prepared: PreparedQu
         is_question=float(is_message and text.rstrip().endswith("?")),
         asks_the_same=float(is_message and asks_the_same(text, prepared.query)),
         names=weight * min(3, len(_CAPITAL.findall(text))),
-        first_person=weight * min(3, len(_FIRST_PERSON.findall(text))),
     )
 
 

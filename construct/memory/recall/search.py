@@ -226,8 +226,9 @@ def _find(
     """
     names = participant_names(db, query)
     of_days, asks_for_days = _of_days(db, query, filters, today)
-    if asks_for_days:
-        query = replace(query, words=())
+    if of_days:  # its "7" is not that of "evening 7"
+        words = () if asks_for_days else tuple(w for w in query.words if not w.isdigit())
+        query = replace(query, words=words)
     words = tuple(word for word in query.words if word not in names) or query.words
     words_in_phrases = " ".join(query.phrases).split()
     all_words = tuple(dict.fromkeys((*words, *words_in_phrases, *query.respelt)))
