@@ -25,7 +25,7 @@ from construct.store.conversations import (
 )
 from construct.store.database import make_folder, open_database, open_without_creating, transaction
 from construct.store.driver import Connection, errors
-from construct.store.encryption import converting_file
+from construct.store.encryption import is_interrupted
 from construct.store.faults import explain
 from construct.text import shorten
 from construct.user_rules import RulesFile
@@ -63,7 +63,7 @@ class Environment:
             complain(warning)
         theme_setting.set(settings.theme)
         use_keys(settings)
-        if converting_file(settings.db).exists():
+        if is_interrupted(settings.db):
             _tidy_up(settings)
         return settings
 

@@ -118,7 +118,7 @@ def _encryption(settings: Settings) -> list[Check]:
     if not is_encrypted(settings.db):
         return []
     if copy := plain_copy(settings.db):
-        advice = f"{copy} is not encrypted yet: run {as_typed('encrypt')} again"
+        advice = f"{copy} is not encrypted: delete it if you do not need it"
         return [Check("encryption", False, advice)]
     return [Check("encryption", True, "the database is encrypted")]
 

@@ -62,7 +62,7 @@ def after_interruption(settings: Settings) -> str | None:
     Opening the database waits for one that is still going on.
     """
     open_database(settings.db).close()
-    if not converting.tidy(settings.db):
+    if not converting.settle(settings.db):
         return None
     state = "encrypted" if encryption.is_encrypted(settings.db) else "not encrypted"
     return (
@@ -78,19 +78,15 @@ def encrypt(settings: Settings, new_passphrase: NewPassphrase) -> Conversion:
     """
     path = _database(settings)
     if encryption.is_encrypted(path):
-        copy = converting.plain_copy(path)
-        if copy is None:
-            raise ConstructError(
-                f"{path} is encrypted already.\n{as_typed('encrypt --rekey')} changes its key."
-            )
-        converting.convert_copy(copy, None, encryption.key_of(path))
-        return Conversion((copy,), is_encrypted=True, has_key_file=_has_wrapped_key(path))
+        raise ConstructError(
+            f"{path} is encrypted already.\n{as_typed('encrypt --rekey')} changes its key."
+        )
     _settle(settings)
     _make_key_file(settings)
     secret = secret_of(settings)
-    if secret is None:
-        return _wrapped_by(path, None, new_passphrase())
-    key = encryption.key_from(secret)
+    key = None if secret is None else encryption.raw_key(secret)
+    if key is None:
+        return _wrapped_by(path, None, new_passphrase() if secret is None else secret)
     files = converting.convert(path, None, key, KeyChange(encryption.OUTSIDE))
     return Conversion(tuple(files), is_encrypted=True, has_key_file=False)
 
@@ -139,10 +135,6 @@ def _settle(settings: Settings) -> None:
     """Bring the database up to date, and clear what was forgotten, before it is copied."""
     with closing(open_database(settings.db, settings.memory_rules)) as db:
         purge.finish_erasure(db, _PURGE_SECONDS)
-
-
-def _has_wrapped_key(path: Path) -> bool:
-    return any(f.read_bytes() != encryption.OUTSIDE for f in encryption.key_files(path))
 
 
 def _unusable(file: Path, error: OSError | UnicodeDecodeError) -> UsageError:

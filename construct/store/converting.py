@@ -22,7 +22,7 @@ from construct.store.driver import (
 )
 from construct.store.invariants import violations
 from construct.store.sql import scalar
-from construct.store.version import SCHEMA_VERSION, SIDE_FILES, side_file
+from construct.store.version import MAGIC, SCHEMA_VERSION, SIDE_FILES, side_file
 
 _BLOCK = bytes(1 << 20)
 
@@ -39,48 +39,60 @@ def convert(path: Path, old: str | None, new: str | None, change: KeyChange) -> 
     """Write the database, and the copy that a migration made, with another key.
 
     None as a key means a plain file. Returns the files that changed. Raises
-    ConstructError, with the database as it was, if it cannot be done.
+    ConstructError, with all as it was, if they cannot be written.
     """
+    settle(path)
     key_file = encryption.key_file(path)
-    tidy(path)
+    copy = find_copy_before_migration(path)
     try:
         with _nobody_else(path, old) as db:
             _write(db, path, new)
+            if copy is not None:
+                _write_from(copy, old, new)
             if change.wrapped is not None:
                 _write_durably(side_file(key_file, encryption.NEW), change.wrapped)
-            _put_in_place(path, was_plain=old is None)
+            _put_in_place(path)
         encryption.remember_key(path, new)
-        changed = [path]
-        if copy := find_copy_before_migration(path):
-            convert_copy(copy, old, new)
-            changed.append(copy)
-        _finish_key_file(key_file, change)  # the old key is needed until the copy is done
+        if copy is not None:
+            _put_in_place(copy)
+        _finish_key_file(key_file, change)
     except OSError as error:
         raise ConstructError(
             f"{path} could not be converted: {error.strerror or error}.\n"
-            "The database is as it was. Check the disk and permissions, then try again."
+            "It is whole. Check the disk and permissions, then run the same command again."
         ) from error
     except errors() as error:
         raise faults.explain(error, path) from error
-    return changed
+    finally:
+        settle(path)  # whatever stopped it, such as Ctrl-C
+    return [path] if copy is None else [path, copy]
 
 
-def convert_copy(copy: Path, old: str | None, new: str | None) -> None:
-    """Write the copy that a migration made with another key; nobody has it open."""
-    tidy(copy)
-    with closing(connect_with_sqlcipher(str(copy), old, isolation_level=None)) as db:
-        _write(db, copy, new)
-    _put_in_place(copy, was_plain=old is None)
+def settle(path: Path) -> bool:
+    """Undo or finish a conversion that was interrupted; return whether there was one.
+
+    As long as the database's new file is not in its place, nothing has changed, and the
+    new files go. After that, the copy follows.
+    """
+    if not encryption.is_interrupted(path):
+        return False
+    copy = find_copy_before_migration(path)
+    if copy is None or encryption.converting_file(path).exists():
+        for file in filter(None, (path, copy)):
+            _remove(encryption.converting_file(file))
+    else:
+        _put_in_place(copy)
+    return True
 
 
-def tidy(path: Path) -> bool:
-    """Remove what an interrupted conversion left; return whether there was anything."""
-    left = [encryption.converting_file(path)]
-    left += [side_file(left[0], suffix) for suffix in SIDE_FILES]
-    found = [file for file in left if file.exists()]
-    for file in found:
+def _remove(new_file: Path) -> None:
+    for file in (new_file, *(side_file(new_file, suffix) for suffix in SIDE_FILES)):
         file.unlink(missing_ok=True)
-    return bool(found)
+
+
+def _write_from(path: Path, old: str | None, new: str | None) -> None:
+    with closing(connect_with_sqlcipher(str(path), old, isolation_level=None)) as db:
+        _write(db, path, new)
 
 
 def plain_copy(path: Path) -> Path | None:
@@ -114,15 +126,11 @@ def _write(db: Connection, path: Path, key: str | None) -> None:
     """Write all of a database into the new file beside it, and check that it is whole."""
     target = encryption.converting_file(path)
     os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    try:
-        write_copy(db, target, key)
-        with closing(connect_with_sqlcipher(str(target), key, isolation_level=None)) as made:
-            _require_whole(made, db, key)
-        with target.open("rb") as file:
-            os.fsync(file.fileno())
-    except BaseException:  # such as Ctrl-C, which must leave nothing half written either
-        tidy(path)
-        raise
+    write_copy(db, target, key)
+    with closing(connect_with_sqlcipher(str(target), key, isolation_level=None)) as made:
+        _require_whole(made, db, key)
+    with target.open("rb") as file:
+        os.fsync(file.fileno())
 
 
 def _require_whole(made: Connection, db: Connection, key: str | None) -> None:
@@ -147,13 +155,14 @@ def _is_sound(db: Connection, key: str | None) -> bool:
     return not is_current or not violations(db)
 
 
-def _put_in_place(path: Path, *, was_plain: bool) -> None:
-    """Replace the database by the new file, and overwrite the old one if it was plain."""
+def _put_in_place(path: Path) -> None:
+    """Replace a file by the new one, and overwrite the old one if it was plain."""
     with path.open("r+b") as old:
         encryption.converting_file(path).replace(os.path.realpath(path))
         _sync_folder(path)
-        if was_plain:
-            size = os.fstat(old.fileno()).st_size
+        if old.read(len(MAGIC)) == MAGIC:
+            size = old.seek(0, os.SEEK_END)
+            old.seek(0)
             for start in range(0, size, len(_BLOCK)):
                 old.write(_BLOCK[: size - start])
             old.flush()

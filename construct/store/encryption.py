@@ -75,6 +75,17 @@ def converting_file(path: Path) -> Path:
     return side_file(path, ".converting")
 
 
+def is_interrupted(path: Path) -> bool:
+    """Return whether a conversion has left a new file beside a database."""
+    main = Path(os.path.realpath(path))
+    beginning, end = main.name, converting_file(main).name.removeprefix(main.name)
+    try:
+        names = os.listdir(main.parent)  # noqa: PTH208 - names are all that is needed
+    except OSError:
+        return False
+    return any(name.startswith(beginning) and name.endswith(end) for name in names)
+
+
 def key_files(path: Path) -> list[Path]:
     """Return the key files of a database that exist: two while its key changes."""
     files = (key_file(path), side_file(key_file(path), NEW))
@@ -165,14 +176,12 @@ def new_key() -> str:
     return os.urandom(_KEY_BYTES).hex()
 
 
-def key_from(secret: str) -> str:
-    """Return the key that a command or a file of the user's gives.
+def raw_key(secret: str) -> str | None:
+    """Return the key if a command or file gives one: 64 hexadecimal digits.
 
-    64 hexadecimal digits are the key itself; from any other text it is derived by scrypt.
+    Any other text is taken for a passphrase.
     """
-    if _HEX_KEY.fullmatch(secret):
-        return secret.lower()
-    return _scrypt(secret, b"construct", _KEY_BYTES).hex()
+    return secret.lower() if _HEX_KEY.fullmatch(secret) else None
 
 
 def wrap(key: str, passphrase: str) -> bytes:
@@ -232,7 +241,7 @@ def _find_key(main: Path) -> str:
             f"{main} is encrypted, and its key comes from a command or a file.\n"
             "Set CONSTRUCT_KEY_COMMAND or CONSTRUCT_KEY_FILE."
         )
-    if is_outside and opens(main, key := key_from(secret or "")):
+    if is_outside and (key := raw_key(secret or "")) and opens(main, key):
         return key
     for passphrase in () if is_outside else _passphrases(main, secret):
         if found := _unwrapped(main, files, passphrase):
@@ -265,7 +274,7 @@ def _unwrapped(main: Path, files: Sequence[Path], passphrase: str) -> str | None
     """
     for file in files:
         content = file.read_bytes()
-        key = key_from(passphrase) if content == OUTSIDE else unwrap(content, passphrase)
+        key = raw_key(passphrase) if content == OUTSIDE else unwrap(content, passphrase)
         if key is not None and opens(main, key):
             file.replace(key_file(main))
             side_file(key_file(main), NEW).unlink(missing_ok=True)

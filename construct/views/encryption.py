@@ -13,7 +13,7 @@ def encrypted_text(done: Conversion) -> str:
     lines = [f"Encrypted: {', '.join(map(str, done.files))}"]
     if done.has_key_file:
         lines.append(
-            "Its key lies beside it, wrapped by your passphrase. Back up both files;"
+            "Its key lies beside it, hidden by your passphrase. Back up both files;"
             " without that passphrase nobody can read them, you neither."
         )
     return "\n".join([*lines, _OUT_OF_REACH])

@@ -145,10 +145,20 @@ def test_the_copy_that_a_migration_made(tmp_path: Path) -> None:
     (copy,) = [Path(word) for word in program.run("encrypt").stdout.split() if ".before-" in word]
     assert not copy.read_bytes().startswith(b"SQLite format 3")
     assert program.run("--db", str(copy), "memory", "list").returncode == 0
-    Path(f"{copy}.converting").write_bytes(b"half of it, when the program was killed")
+    new, main = Path(f"{copy}.converting"), Path(f"{program.db}.converting")
+    # Killed before the database was in its place: nothing has changed, and the new files go.
+    main.write_bytes(b"the new database")
+    new.write_bytes(b"half of the new copy")
+    assert "was interrupted" in program.run("memory", "list").stderr
+    assert not new.exists()
+    assert not main.exists()
+    # Killed after it: the copy follows.
+    new.write_bytes(copy.read_bytes())
+    copy.write_bytes(b"the old copy")
+    assert "was interrupted" in program.run("memory", "list").stderr
+    assert not new.exists()
     assert "construct.db.before" in program.run("decrypt").stdout
     assert copy.read_bytes().startswith(b"SQLite format 3")
-    assert not Path(f"{copy}.converting").exists()
 
 
 def test_an_encrypted_export(program: Program) -> None:

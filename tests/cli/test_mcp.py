@@ -105,7 +105,10 @@ async def test_every_tool_and_the_resource(lived: Program) -> None:
 
         found = await called(session, "recall", query="tandem", limit=2)
         assert found.splitlines()[0] == INFORMATION
-        assert "- 5, 2026-03-01, observation, stated: I bought a tandem" in found.splitlines()
+        assert (
+            "- 5, 2026-03-01, observation, has tandem, stated: I bought a tandem"
+            in found.splitlines()
+        )
         assert len(found.splitlines()) == 3
         assert "Nothing was found" in await called(
             session, "recall", query="tandem", until="2025-01-01"

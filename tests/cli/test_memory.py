@@ -151,7 +151,7 @@ def test_search_has_the_shape_of_the_contract(lived: Program) -> None:
     assert all(set(one) >= COMMON | {"score"} for one in found)
     for one in found:
         if one["kind"] == "observation":
-            assert set(one) == NoteJson.__required_keys__ | {"score"}
+            assert set(one) == NoteJson.__required_keys__ | {"score", "holds"}
             assert isinstance(one["id"], int)
         else:
             assert one["id"].startswith(f"{one['kind']}:")
@@ -237,7 +237,7 @@ def test_why_last_shows_what_the_reply_was_given(lived: Program) -> None:
     Before one there is none.
     """
     assert lived.run("memory", "why", "last").returncode == 1
-    asked = lived.json("ask", "--json", "--new", "Which chain fits my tandem?")
+    asked = lived.json("ask", "--json", "--new", "Is the chain of my tandem a long one?")
     why = lived.json("memory", "why", "last")
     assert set(why) == {"message", "observations", "given"}
     assert why["message"]["id"] == asked["message_id"]

@@ -84,8 +84,9 @@ def test_a_loose_hit_is_marked(program: Program, life: Life) -> None:
     life.say(here, "A lamp for the corridor, and a chain")
     life.db.close()
     done = program.run("memory", "search", "tandem chain wheels repair")
-    *_, hit, legend = done.stdout.splitlines()
+    *_, hit, missing, legend = done.stdout.splitlines()
     assert hit.endswith("[loose]")
     assert legend == "loose: lacks the phrase or half the words, is similar, or is next to a match"
+    assert missing == "Nothing holds: wheels, repair."
     found = json.loads(program.run("memory", "search", "tandem chain", "--json").stdout)
     assert [hit.get("match") for hit in found] == [None, "loose"]
