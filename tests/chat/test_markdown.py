@@ -84,7 +84,7 @@ def test_same_scrollback(width: int) -> None:
     assert shown == scrollback([render_markdown(document, width)], width)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.sampled_from(PIECES), max_size=40).map("".join),
     st.integers(1, 40),
@@ -98,7 +98,7 @@ def test_any_pieces(document: str, longest: int, rng: random.Random) -> None:
     )
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.text("ab `*_-+#>|~=[]()!<&\\\t\n1.:\r\x1b中", max_size=80), st.randoms(use_true_random=False)
 )

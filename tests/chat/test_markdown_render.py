@@ -157,7 +157,7 @@ def test_terminal_is_safe(source: str) -> None:
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", rendered)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=30))
 def test_no_word_is_lost(pieces: list[str]) -> None:
     """Every word is there in its order, but for a fence's language."""
@@ -169,7 +169,7 @@ def test_no_word_is_lost(pieces: list[str]) -> None:
     )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.text(max_size=60), st.integers(1, 60))
 def test_lines_are_clean(source: str, width: int) -> None:
     """No line ends in spaces, so that what is copied is clean.

@@ -101,7 +101,7 @@ def test_a_full_disk_is_a_failure(lived: Program) -> None:
         command,
         env=lived.environment(),
         cwd=lived.folder,
-        input="word " * 200_000,
+        input="word " * 70_000,
         capture_output=True,
         text=True,
     )

@@ -23,7 +23,7 @@ def test_words_are_found_in_their_forms() -> None:
     assert not list(word_spans(line, ["ines"]))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     text=st.text(max_size=600),
     wanted=st.lists(st.text("abcdefgh", min_size=1, max_size=6), max_size=4),

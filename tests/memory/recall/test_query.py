@@ -42,7 +42,7 @@ _SUFFIXES = [
 ]  # fmt: skip
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     root=st.text("abcdefghilmnoprstuvwxyz", max_size=9),
     suffixes=st.lists(st.sampled_from(_SUFFIXES), max_size=2),
@@ -74,7 +74,7 @@ def test_words_are_those_of_the_index(index: sqlite3.Connection, text: str) -> N
     assert [stem(w) for w in index_words(text)] == indexed(index, one_width(text))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     word=st.text("aeinorstyéñöüßçąłøåæœğіїйёабвгдежλόγοςάώאבגابتहिन्दी", min_size=1, max_size=9),
     suffix=st.sampled_from(_SUFFIXES),

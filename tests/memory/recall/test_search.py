@@ -318,7 +318,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Life:
 
 
 @settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(text=WORDS | SYNTAX, today=st.none() | st.dates(), all_=st.booleans())
 def test_any_query_is_answered(lived: Life, text: str, today: date | None, all_: bool) -> None:
@@ -329,7 +329,7 @@ def test_any_query_is_answered(lived: Life, text: str, today: date | None, all_:
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     since=st.none() | st.dates(), until=st.none() | st.dates(), moment=st.none() | st.datetimes()
 )

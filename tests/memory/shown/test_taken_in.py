@@ -183,7 +183,7 @@ def noting(deed: Callable[..., object], note: Callable[..., None]) -> Callable[.
 
 
 @pytest.mark.parametrize("scope", Scope)
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     deeds=st.lists(st.sampled_from(DEEDS), min_size=20, max_size=60),
     budget=st.sampled_from(BUDGETS),

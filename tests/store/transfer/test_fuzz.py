@@ -28,7 +28,7 @@ JSON = st.recursive(
     max_leaves=6,
 )
 QUICK = settings(
-    max_examples=25,
+    max_examples=12,
     deadline=None,
     derandomize=True,
     suppress_health_check=list(HealthCheck),
@@ -163,7 +163,7 @@ def survives(empty: Path, text: str | bytes) -> None:
         assert exported(db) == first
 
 
-@settings(QUICK, max_examples=80)
+@settings(QUICK, max_examples=40)
 @given(data=st.data())
 def test_any_value_in_an_export(
     empty: Path, world: list[dict[str, Any]], data: st.DataObject
@@ -177,7 +177,7 @@ def test_any_value_in_an_export(
     survives(empty, "\n".join(json.dumps(x) for x in lines))
 
 
-@settings(QUICK, max_examples=40)
+@settings(QUICK, max_examples=20)
 @given(data=st.data())
 def test_any_lines_of_an_export(
     empty: Path, world: list[dict[str, Any]], data: st.DataObject
@@ -236,7 +236,7 @@ CLAUDE = st.fixed_dictionaries(
 )
 
 
-@settings(QUICK, max_examples=60)
+@settings(QUICK, max_examples=30)
 @given(talks=st.lists(CHATGPT | CLAUDE | JSON, min_size=1, max_size=3))
 def test_any_conversations(empty: Path, talks: list[Any]) -> None:
     """Conversations with any JSON in any place are refused or come in sound."""
