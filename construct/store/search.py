@@ -108,6 +108,14 @@ def _midnight(day: date, zone: tzinfo | None) -> str:
         return to_text(datetime.combine(day, time(), tzinfo=UTC))
 
 
+def _days_later(day: date, days: int) -> date:
+    """Return the day so many days later, or the first or last day there is."""
+    try:
+        return day + timedelta(days=days)
+    except OverflowError:
+        return date.min if days < 0 else date.max
+
+
 def match(db: Connection, kind: str, expression: str, filters: Filters, limit: int) -> list[int]:
     """Return the ids that match an FTS5 expression, best first by bm25.
 
@@ -177,8 +185,8 @@ def within_days(
         )
         # No place is more than a day away from UTC: the index on the time narrows it down.
         near: tuple[object, ...] = (
-            _midnight(first - timedelta(days=1), UTC),
-            _midnight(last + timedelta(days=2), UTC),
+            _midnight(_days_later(first, -1), UTC),
+            _midnight(_days_later(last, 2), UTC),
         )
         narrow = "m.created_at >= ? AND m.created_at < ?"
     else:

@@ -33,6 +33,14 @@ def lived(life: Life) -> Life:
     return life
 
 
+@pytest.mark.parametrize("day", ["9999-12-31", "0001-01-01", "31.12.9999", "1 January 0001"])
+def test_the_first_and_last_day_there_is(lived: Life, day: str) -> None:
+    """A question about one finds nothing, and does not fail the turn."""
+    question = f"What happened on {day}?"
+    assert passages(lived.db, question, today=TODAY) == []
+    search(lived.db, question, today=TODAY)
+
+
 @pytest.mark.parametrize(
     "question",
     [
