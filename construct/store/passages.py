@@ -14,29 +14,43 @@ PART_BITS = 8
 _BREAKS = ("\n", ". ", "。", " ")
 """What ends a passage, best first."""
 
-_COUNT_SQL = "max(1, (length({text}) + {size} / 2) / {size})"
-_SIZE_SQL = f"max({SIZE}, length({{text}}) / {MAX_PASSAGES} + 1)"
-_AHEAD_SQL = "substr({text}, {part} * {size} + 1, {size} / 2)"
 _BREAK_SQL = "coalesce({}, 0)".format(
     ", ".join(
-        f"nullif(instr({_AHEAD_SQL}, {'char(10)' if mark == chr(10) else repr(mark)}), 0)"
+        f"nullif(instr({{ahead}}, {'char(10)' if mark == chr(10) else repr(mark)}), 0)"
         for mark in _BREAKS
     )
 )
-_END_SQL = f"iif({{part}} < {_COUNT_SQL}, {{part}} * {{size}} + {_BREAK_SQL}, length({{text}}))"
-_START_SQL = f"iif(part = 0, 0, part * {{size}} + {_BREAK_SQL.replace('{part}', 'part')})"
+_AHEAD_SQL = "substr(text, {part} * size + 1, size / 2)"
 
 
-def passages_sql(text: str) -> tuple[str, str]:
-    """Return SQL for a passage of the expression `text`, and the condition that it exists.
+def passages_sql(messages: str) -> str:
+    """Return a query for the rows (id, text) of the index, from one for (message, text).
 
-    Both are for a row of `passage_numbers`. An empty text has one passage.
+    An empty text has one passage. Each `LIMIT` keeps SQLite from working out a value once more
+    wherever it is named: to find a place in a text, it reads the text up to there.
     """
-    size = _SIZE_SQL.format(text=text)
-    start = _START_SQL.format(text=text, size=size)
-    end = _END_SQL.format(text=text, size=size, part="(part + 1)")
-    passage = f"substr({text}, {start} + 1, {end} - {start})"
-    return passage, f"part < {_COUNT_SQL.format(text=text, size=size)}"
+    break_after = _BREAK_SQL.format(ahead="ahead")
+    break_after_next = _BREAK_SQL.format(ahead="ahead_of_next")
+    measured = f"SELECT message, text, length(text) AS size_of_all FROM ({messages} LIMIT -1)"
+    sized = f"""SELECT *, max({SIZE}, size_of_all / {MAX_PASSAGES} + 1) AS size
+        FROM ({measured} LIMIT -1)"""
+    counted = f"""SELECT *, max(1, (size_of_all + size / 2) / size) AS passage_count
+        FROM ({sized} LIMIT -1)"""
+    numbered = f"""SELECT *, {_AHEAD_SQL.format(part="part")} AS ahead,
+            {_AHEAD_SQL.format(part="(part + 1)")} AS ahead_of_next
+        FROM ({counted} LIMIT -1) CROSS JOIN passage_numbers WHERE part < passage_count"""
+    ends = f"""SELECT message << {PART_BITS} | part AS id, text,
+            iif(part = 0, 0, part * size + {break_after}) AS begins,
+            iif(part + 1 < passage_count, (part + 1) * size + {break_after_next}, size_of_all)
+                AS ends
+        FROM ({numbered} LIMIT -1)"""
+    return f"SELECT id, substr(text, begins + 1, ends - begins) AS text FROM ({ends} LIMIT -1)"
+
+
+def indexed_text_sql(message: str) -> str:
+    """Return a query for (message, text) of a message, such as `new`: what is indexed of it."""
+    text = f"{message}.content || ifnull(char(10) || {message}.attached, '')"
+    return f"SELECT {message}.id AS message, iif({message}.withheld, '', {text}) AS text"
 
 
 def passages(text: str) -> list[str]:

@@ -3,7 +3,7 @@
 from sqlite_utils import Database
 
 from construct.store.driver import complete_statement
-from construct.store.passages import MAX_PASSAGES, PART_BITS, passages_sql
+from construct.store.passages import MAX_PASSAGES, PART_BITS, indexed_text_sql, passages_sql
 
 
 def script(db: Database, statements: str) -> None:
@@ -180,12 +180,8 @@ _INDEXED_AT_ONCE = 2_000
 """A file with at most this many messages is indexed within the migration."""
 
 
-def _passages_of(message: str, join: str = "", more: str = "") -> str:
-    """Return a query for the rows (id, text) of the index for messages, such as `new`."""
-    text = f"iif({message}.withheld, '', {message}.content || ifnull(char(10) || {message}.attached, ''))"
-    passage, exists = passages_sql(text)
-    return f"""SELECT {message}.id << {PART_BITS} | part AS id, {passage} AS text{more}
-        FROM passage_numbers {join} WHERE {exists}"""
+def _passages_of(message: str, source: str = "") -> str:
+    return passages_sql(f"{indexed_text_sql(message)} {source}")
 
 
 def m019_passages(db: Database) -> None:
@@ -210,7 +206,7 @@ def m019_passages(db: Database) -> None:
             WITH RECURSIVE numbers(part) AS (
                 SELECT 0 UNION ALL SELECT part + 1 FROM numbers WHERE part < {MAX_PASSAGES})
             SELECT part FROM numbers;
-        CREATE VIEW messages_search AS {_passages_of("m", "JOIN messages AS m", ", m.id AS message_id")};
+        CREATE VIEW messages_search AS {_passages_of("m", "FROM messages AS m")};
         CREATE VIRTUAL TABLE messages_fts USING fts5(
             text, content='messages_search', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2');
         CREATE TRIGGER messages_fts_insert AFTER INSERT ON messages BEGIN

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 
 from construct.store.database import transaction
 from construct.store.driver import Connection
-from construct.store.passages import PART_BITS
+from construct.store.passages import PART_BITS, indexed_text_sql, passages_sql
 from construct.store.sql import ID_LIST, json_ids, scalar
 
 _BATCH_TOKENS = 250_000
@@ -127,9 +127,8 @@ def _make_batch(db: Connection) -> int:
             break
         batch.append(message_id)
         batch_tokens += tokens
-    query = f"""INSERT INTO messages_fts (rowid, text)
-                SELECT id, text FROM messages_search WHERE message_id IN {ID_LIST}"""
-    db.execute(query, (json_ids(batch),))
+    texts = f"{indexed_text_sql('m')} FROM messages AS m WHERE m.id IN {ID_LIST}"
+    db.execute(f"INSERT INTO messages_fts (rowid, text) {passages_sql(texts)}", (json_ids(batch),))
     if len(batch) == len(rows):
         db.execute("DELETE FROM meta WHERE name = 'unindexed'")
     else:
