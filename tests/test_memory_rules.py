@@ -25,7 +25,7 @@ from tests.memory.builders import Life
 from tests.memory.cycles.scripted import observes, observes_only, writes
 from tests.memory.graph.drawing import Graph, ScriptedModel, answer
 from tests.support.database import use_rules
-from tests.support.fake_api import FakeApi
+from tests.support.fake_api import FakeApi, adversarial
 from tests.support.fake_faults import http
 from tests.support.program import Program
 from tests.support.talks import LOW, talking
@@ -503,6 +503,18 @@ def test_reading_again_without_answers_takes_nothing_over(program: Program, api:
     failed = program.run("observe", "--again", "--yes")
     assert (failed.returncode, "gave no complete answer" in failed.stderr) == (1, True)
     assert program.json("memory", "list") == before
+
+
+def test_reading_again_in_vain_is_in_the_costs(program: Program, api: FakeApi) -> None:
+    """What unusable answers cost counts towards the day's limit."""
+    program.run("ask", "--no-wait", "My boat is called Gaivota.")
+    program.run("compact")
+    before = program.json("usage")
+    api.enqueue("observer", *[adversarial.prose] * 4)
+    failed = program.run("observe", "--again", "--yes")
+    assert (failed.returncode, "gave no complete answer" in failed.stderr) == (1, True)
+    assert program.json("usage") != before
+    assert program.json("undo")["cycle"]["kind"] == "observer"
 
 
 @pytest.mark.parametrize("scope", ["user", "conversation"])

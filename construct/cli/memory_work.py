@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from construct.cli.environment import Environment
 from construct.cli.progress import interruptible, progress_bar, waiting
 from construct.cli.streams import complain, confirmed, print_json, say, show
-from construct.errors import NotConfiguredError, UsageError
+from construct.errors import ConstructError, NotConfiguredError, UsageError
 from construct.llm.providers import Models, choose_models
 from construct.operations import forgetting, learning
 from construct.operations import status as operation
@@ -175,7 +175,12 @@ def observe_again(
     if dry:
         print_json(dry_run_json(plan, done)) if as_json else show(dry_run_view(done))
         return
-    offered = read_again.differences(done)
+    try:
+        offered = read_again.differences(done)
+    except ConstructError:
+        with env.context() as ctx:
+            read_again.take_over(ctx, plan, done, ())  # it cost something all the same
+        raise
     if not as_json:
         show(dry_run_view(done, "Nothing is stored yet."))
     accepted = offered if yes else _accepted(offered)
