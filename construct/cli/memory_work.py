@@ -176,7 +176,8 @@ def observe_again(
         print_json(dry_run_json(plan, done)) if as_json else show(dry_run_view(done))
         return
     try:
-        offered = read_again.differences(done)
+        with env.reading() as ctx:
+            offered = read_again.differences(ctx, done)
     except ConstructError:
         with env.context() as ctx:
             read_again.take_over(ctx, plan, done, ())  # it cost something all the same

@@ -19,6 +19,7 @@ from construct.store.database import transaction
 from construct.store.driver import Connection
 from construct.store.messages import is_readable, messages_with_ids, observed_messages
 from construct.store.records import Message, Observation
+from construct.store.succession import replaced_observations
 from construct.store.usage import record_usage
 from construct.vocabulary import EXTRACTIVE, Replacement
 
@@ -58,14 +59,22 @@ def plan_again(
     return plan_reading(ctx, model, [m for m in wanted if observed is None or m.id in observed])
 
 
-def differences(done: DryRun) -> list[Difference]:
-    """Return what can be taken over. Raises ConstructError if the worker model failed."""
+def differences(ctx: Context, done: DryRun) -> list[Difference]:
+    """Return what can be taken over. Raises ConstructError if the worker model failed.
+
+    A note that took another's place stays, even if it was not noted this time: with it
+    gone, neither would be known.
+    """
     if done.is_by_rule:
         raise ConstructError(
             "The worker model gave no complete answer, so nothing was taken over.\nTry again later."
         )
     found = [Difference(pair.before, pair.now) for pair in done.changed]
-    found += [Difference(before, None) for before in done.missing]
+    found += [
+        Difference(before, None)
+        for before in done.missing
+        if not replaced_observations(ctx.db, before.id)
+    ]
     replaceable = [d for d in found if d.before and _is_replaceable(d.before)]
     return [*replaceable, *(Difference(None, note) for note in done.added)]
 
